@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from .simulations.tables.frames import draft as draft
     from .simulations.tables.frames import encode as encode
     from .simulations.time_limit import TimeLimitWarning as TimeLimitWarning
+    from .synthesis.attacking.attack import attack as attack
+    from .synthesis.attacking.page import Attacks as Attacks
     from .synthesis.evaluating.frames import compare as compare
     from .synthesis.evaluating.frames import evaluate as evaluate
     from .synthesis.synthesize import DomainWarning as DomainWarning
@@ -99,6 +101,7 @@ _HOMES = {
     "Answer": "curator.analysis.queries.answer",
     "ApprovalPending": "common.errors",
     "AtMost": "common.data.rules.order",
+    "Attacks": "synthesis.attacking.page",
     "Attribute": "common.data.attributes.attribute",
     "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",
@@ -143,6 +146,7 @@ _HOMES = {
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
+    "attack": "synthesis.attacking.attack",
     "combine": "curator.analysis.copies",
     "compare": "synthesis.evaluating.frames",
     "decode": "simulations.tables.frames",

@@ -42,6 +42,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "synthesis.evaluating.command:evaluate",
         "Compare synthetic tables with the real ones. The result depends on real rows: not for publication.",
     ),
+    "attack": (
+        "synthesis.attacking.command:attack",
+        "Attack a release as its owner, who has the real rows. The result is not for publication.",
+    ),
     "local-network": (
         "simulations.local_network.command:local_network",
         "Partition a table and run parties and dealers as processes on this machine, with mutual TLS.",
@@ -65,6 +69,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "copies": (
         "curator.analysis.copies_command:copies",
         "Write synthetic tables that differ as the real table may differ from a release; costs no budget.",
+    ),
+    "dossier": (
+        "curator.dossier.command:dossier",
+        "Write what officers, catalogues and journals ask of a release, and a page that verifies it.",
     ),
     "domain": (
         "party.drafting.command:domain_commands",

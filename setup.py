@@ -31,6 +31,7 @@ setup(
         "dpmosaic.common.console": [f"templates/*.{kind}" for kind in ("html", "css", "js", "svg")],
         "dpmosaic.party.console": ["templates/*.html"],
         "dpmosaic.curator.console": ["templates/*.html"],
+        "dpmosaic.curator.dossier": [f"templates/*.{kind}" for kind in ("html", "js", "md", "yaml")],
         "dpmosaic.curator.report": ["templates/*.html", "templates/*.css"],
         "dpmosaic.simulations.experiments": [f"templates/*.{kind}" for kind in ("html", "css", "svg", "xml")],
     },

@@ -16,7 +16,7 @@ import time
 import warnings
 from pathlib import Path
 
-from dpmosaic.curator.analysis.drawing import Drawing, sample
+from dpmosaic.curator.analysis.drawing import Drawing, generate_rows
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.row_files import write_rows
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
@@ -28,7 +28,7 @@ def measure(release: str, rows: int, table_format: TableFormat) -> tuple[float, 
     """Seconds, seconds of processor time, size of the file and peak memory in MiB."""
     warnings.simplefilter("ignore", UserWarning)
     published = Published.load(release)
-    sample(published, WARM_UP, seed=0)
+    generate_rows(published, WARM_UP, seed=0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / table_format.file
         started, used = time.perf_counter(), time.process_time()

@@ -160,6 +160,9 @@ class ReleaseTerms:
             raise ValueError("a release of people with all rows looks for no labels")
         if self.unit.parts > 1 and not counts_people(self.spec.protocol, self.plan):
             raise ValueError("the protocol does not count people with all rows")
+        part = self.plan.related
+        if part is not None and (self.unit.parts == 1 or part.left_rho < self.granted_rho):
+            raise ValueError("a part of a release of related tables counts people, within what is left of it")
         if self.masked_plan is not None and self.masked_plan.parts != self.unit.parts:
             object.__setattr__(self, "plan", replace(self.masked_plan, parts=self.unit.parts))
 

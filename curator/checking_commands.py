@@ -33,7 +33,12 @@ def preflight(
     from .releasing.planning.plan import ReleasePlan
 
     read = ReleasePlan.load(plan).with_settings(parse_settings(settings))
-    checks = run_checks(CuratorHome.open(home or plan.parent), read)
+    first = None
+    if read.tables is not None:
+        from .related.planned import first_of
+
+        first = first_of(read)
+    checks = run_checks(CuratorHome.open(home or plan.parent), read, first=first)
     if json_output:
         _print_lines(((one.passed, json.dumps(asdict(one))) for one in checks), coloured=False)
     else:
@@ -47,7 +52,9 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[
         Path | None,
-        typer.Option(help="File of all cards, whose identities were compared; none for a release of people."),
+        typer.Option(
+            help="File of all cards, whose identities were compared; none for people from one place."
+        ),
     ] = None,
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
@@ -59,12 +66,12 @@ def verify(
     from .people.files import verify_people
 
     form = read_json(certificate)
+    listed = None if federation is None else FederationList.from_json(read_json(federation))
     if isinstance(form, dict) and form.get("format") == PeopleCertificate.format:
-        checks = verify_people(certificate.parent)
-    elif federation is None:
+        checks = verify_people(certificate.parent, listed)
+    elif listed is None:
         raise DataError("--federation: expected the file of all cards, got none; name it")
     else:
-        listed = FederationList.from_json(read_json(federation))
         checks = verify_certificate(Certificate.load(certificate), listed, certificate.parent)
     _print_lines(
         (one.passed, f"{'ok    ' if one.passed else 'FAILED'}  {one.what}: {one.finding}") for one in checks

@@ -199,7 +199,13 @@ def release(
     given, table_file = parse_settings(settings), TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
-        _forecast(ReleasePlan.load(plan).with_settings(given), opened, link, json_output)
+        read = ReleasePlan.load(plan).with_settings(given)
+        if read.tables is not None:
+            from .related.planned import tell_parts
+
+            tell_parts(read, json_output)
+            return
+        _forecast(read, opened, link, json_output)
         return
     if out is None:
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
@@ -296,6 +302,11 @@ def _run(session: Session, json_output: bool) -> None:
     from .releasing.telling import notify_on_failure
     from .results.outputs import formula_warning
 
+    if session.plan.tables is not None:
+        from .related.telling import run_related
+
+        run_related(session, json_output)
+        return
     activity = Activity()
     shown = (
         progress_lines(partial(tell, err=True), activity)

@@ -1,31 +1,48 @@
-"""Pictures of the consoles for the documentation, drawn from their pages: python docs/pictures.py FOLDER."""
+"""Pictures of pages for the documentation, drawn from the pages: python docs/pictures.py FOLDER."""
 
 import contextlib
+import json
 import sys
 import tempfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.console.serving import serve
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.common.promises.statement import TERMS
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.curator.dossier.writing import PAGE, verifier_page
+from dpmosaic.curator.mechanisms.catalogue import mechanism_named
+from dpmosaic.curator.releasing.release import ReleaseOrder
+from dpmosaic.curator.results.outputs import write_certificate
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import CHROMIUM, chromium
 from support.consoles import ABOUT, PROMISE, WAITING, institution
 from support.operators import CURATOR_IDENTITY, DEALERS, OTHER_IDENTITY, RECORDS, Operator
+from support.parties import started
+from support.terms import id_of
+from support.two_releases import LIMITS, listed, released
 
 OWN = {"diagnosis": 40, "age_group": 9, "district": 12, "days_in_hospital": 15}
 OTHERS = {"insured_since": 20, "yearly_cost": 25}
 WIDTH = 960
+WINDOWS = {"verify": (1280, 900), "narrow": (390, 844)}
 
 
 def write(folder: Path) -> None:
@@ -44,6 +61,27 @@ def write(folder: Path) -> None:
             page.evaluate("document.activeElement.blur()")
             page.screenshot(path=folder / "release.png", full_page=True)
             page.context.close()
+        _verify(Path(scratch), browser, folder)
+
+
+def _verify(scratch: Path, browser: Any, folder: Path) -> None:
+    """A release of three institutions on the page that verifies it."""
+    domain = Domain.coded(OWN)
+    codes = np.column_stack([np.arange(RECORDS) % size for size in domain.sizes])
+    links = started([[Table.from_codes(domain, codes)]] * 3, LIMITS, RandomStream.from_seed(1))
+    spec = ReleaseSpec(Budget(epsilon=1.0, delta=1e-9), about=ABOUT)
+    order = ReleaseOrder(domain, spec, mechanism_named("independent"), Workload.parse(domain, "1way"))
+    write_certificate(scratch / "waiting-times", released(order, links, id_of("r"))[1])
+    (scratch / "federation.json").write_text(json.dumps(listed(links, domain).to_json()))
+    (scratch / PAGE).write_text(verifier_page())
+    for name, (width, height) in WINDOWS.items():
+        page = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5)
+        page.goto((scratch / PAGE).as_uri())
+        page.set_input_files("#cards", scratch / "federation.json")
+        page.set_input_files("#folder", scratch / "waiting-times")
+        page.wait_for_selector("#found h2")
+        page.screenshot(path=folder / f"{name}.png")
+        page.context.close()
 
 
 def _ask(operator: Operator) -> None:

@@ -173,6 +173,7 @@ class Party(Role[Answerer]):
         return self._releases.of(query.release_id).scores.answer(query)
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
+        self._institution.check_related(terms.plan)
         institution = self._institution.with_chosen_codes(terms.plan)
         answerer, stated = answerer_of(terms.spec.protocol), terms.plan.alignment
         chosen = terms.plan.chosen

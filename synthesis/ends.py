@@ -12,9 +12,9 @@ from ..common.data.attributes.dates import DateAttribute, GapAttribute
 from ..common.data.attributes.numeric import NumericAttribute
 from ..common.data.binning.scale import Scale
 from ..common.data.domain import Domain
+from ..common.data.related.steps import Steps
 from ..common.data.rules.order import AtMost
 from ..common.errors import DataError
-from ..curator.people.steps import Steps
 from ..curator.results.raw_frames import cells_of
 from .related_tables import Raw
 

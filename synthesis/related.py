@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -14,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.crypto.randomness import RandomStream
-from ..common.data.attributes.dates import GapAttribute, bins_of
+from ..common.data.attributes.dates import GapAttribute
 from ..common.data.attributes.numeric import NumericAttribute
-from ..common.data.domain import Clique, Domain
+from ..common.data.domain import Domain
+from ..common.data.related.rows import Rows
+from ..common.data.related.steps import Steps, check_order, orders, place_names
 from ..common.data.table import Table, encode_table
 from ..common.data.workload import Workload
 from ..common.errors import BudgetError, DataError
 from ..common.labels import DELTA_SHARE
 from ..common.privacy.budget import Budget
-from ..common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
+from ..common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ..common.protocols.registry import TRUSTED
 from ..common.release_spec import ReleaseSpec
 from ..curator.analysis.published import Drawn
@@ -32,13 +32,21 @@ from ..curator.mechanisms.catalogue import check_counting
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.asking import Asking
 from ..curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
-from ..curator.people.groups import groups_by_mass
-from ..curator.people.numbers import cap_by_noise, limit_of_equal_counts
-from ..curator.people.quantiles import with_quantiles
-from ..curator.people.release import PeopleRelease, drawn_rows, numbers_of
-from ..curator.people.rows import Rows, records, weights
-from ..curator.people.shape import Column, Family, Kin, bounds_of, number_name
-from ..curator.people.steps import Steps, check_order, orders, place_names
+from ..curator.people.modelling import (
+    LEAST_RHO,
+    NUMBERS,
+    NUMBERS_OF_TABLE,
+    groups_of,
+    released_numbers,
+    shares_of,
+    timed,
+    workload_of,
+)
+from ..curator.people.numbers import limit_of_equal_counts
+from ..curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
+from ..curator.people.release import PeopleRelease, drawn_rows
+from ..curator.people.rows import records
+from ..curator.people.shape import Family, Kin, bounds_of, number_name
 from ..curator.people.summaries import FirstOf, Summary
 from ..curator.people.tables import frames
 from ..curator.pgm.rows.counting import keep_pairs
@@ -56,26 +64,10 @@ from .ends import ends_of, with_ends
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without
 from .learning.private_counts import PrivateCounts
-from .numbers_of_rows import Counts, number_of_rows
 from .related_frames import with_texts
 from .related_tables import Raw
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished
-
-_NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
-"""Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
-
-_LEAST_RHO = 2.0**-28
-"""Least budget of a table; with less, noise would have a scale that its grid of parts cannot hold."""
-
-_DRAWN = 20_000
-"""Numbers of rows that are drawn from their distribution."""
-
-_ALONE_WEIGHT = 0.5
-"""Weight of a column that is counted alone, for each column that it would make a pair with."""
-
-_OF_BELOW = 3.0
-"""Weight of pairs with what a row says of those below it: their number, and summaries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +166,7 @@ class Making:
         self._rows.clear()
         root = self._releases[self._family.root.name].rows
         drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
-        self._family = self._with_quantiles(drawn)
+        self._family = timed(self._family, drawn, self._releases, self._stream)
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
         tables = frames(self._family, drawn, self._stream.child("people"))
@@ -196,23 +188,14 @@ class Making:
         check_counting(mechanism, left)
         self._whole = whole = float(mechanism.granted(left))
         delta = None if budget.delta is None else budget.delta / len(self._raw)
-        rho = {name: whole * share * (1 - 1e-12) for name, share in self._shares().items()}
-        if min(one for one in rho.values() if one) < _LEAST_RHO:
+        shares = shares_of(self._family, self._columns)
+        rho = {name: whole * share * (1 - 1e-12) for name, share in shares.items()}
+        if min(one for one in rho.values() if one) < LEAST_RHO:
             raise BudgetError(
                 "expected a budget under which single people are not all that noise hides, got less than "
                 "2^-28 zCDP for a table; raise epsilon"
             )
-        return {name: Budget(zcdp_rho=one or _LEAST_RHO, delta=delta) for name, one in rho.items()}
-
-    def _shares(self) -> dict[str, float]:
-        """The part of the budget of each table: as the number of pairs that say something of its rows."""
-        pairs = {}
-        for name in self._raw:
-            own = len(self._columns(name))
-            above = sum(len(self._columns(one.name)) for one in self._family.above(name))
-            before = own if self._raw[name].owner else 0
-            pairs[name] = own * (own - 1) / 2 + own * (above + before) + own
-        return {name: number / sum(pairs.values()) for name, number in pairs.items()}
+        return {name: Budget(zcdp_rho=one or LEAST_RHO, delta=delta) for name, one in rho.items()}
 
     def _columns(self, name: str) -> tuple[str, ...]:
         """The columns of a table's records that are its own."""
@@ -261,20 +244,22 @@ class Making:
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
         if self._family[name].parent:
+            numbers = released_numbers(self._family, name, self._releases, self._stream)
             self._family = self._family.with_table(
-                replace(self._family[name], evened=self._limit_of_equal_counts(name))
+                replace(self._family[name], evened=limit_of_equal_counts(numbers))
             )
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
             ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name, rows_per_person=ALL_ROWS),
             self._asked.mechanism,
-            _workload(self._family, name, self._raw[name].pairs),
+            workload_of(self._family, name, self._raw[name].pairs),
         )
         count_part((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
         self._releases[name] = Release.of(self._release_records(name, table, order, stream))
-        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+        groups = groups_of(self._family, name, self._releases[name])
+        self._family = self._family.with_table(replace(self._family[name], groups=groups))
 
     def _release_records(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
         """The release of the records of a table.
@@ -306,42 +291,6 @@ class Making:
             )
         names = table.domain.names
         return Drawn(made.released, names, stream.child("values").child_key("inside bins"), begun.certificate)
-
-    def _with_quantiles(self, drawn: dict[str, Rows]) -> Family:
-        """The tables that know where drawn values of the order move to (`quantiles`)."""
-        family = self._family
-        timed = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
-        tables = frames(family, drawn, self._stream.child("people")) if timed else {}
-        for table, steps in timed:
-            values = steps.numbers(tables[table.name][steps.when.name], steps.units.ends[0])
-            counted = weights(family, table.name, drawn) / WEIGHT_PARTS
-            family = family.with_table(with_quantiles(table, values, counted, self._releases[table.name]))
-        return family
-
-    def _limit_of_equal_counts(self, name: str) -> int:
-        """See `evened`: from the released distribution of numbers of rows."""
-        return limit_of_equal_counts(self._released_numbers(name))
-
-    def _released_numbers(self, name: str) -> NDArray[np.int64]:
-        """Numbers of rows of parents, drawn from their released distribution."""
-        parent, column = self._family[name].parent, number_name(name)
-        mass = np.maximum(self._releases[parent].model.marginal((column,)), 0)
-        rng = self._stream.child("evened", name).generator()
-        codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
-        codes = cap_by_noise(codes, column, self._releases[parent])
-        return numbers_of(self._family, name, codes, rng)
-
-    def _groups(self, name: str) -> dict[str, tuple[int, ...]]:
-        """The groups of its columns as the tables below know them: public, by the model of its records."""
-        model, found = self._releases[name].model, {}
-        for attribute in self._family.own(name):
-            if self._family.children(name) and attribute.name not in self._family.numbers(name):
-                ordered, bins = self._family.has_order(name, attribute), bins_of(attribute)
-                mass = np.maximum(model.marginal((attribute.name,)), 0)
-                groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
-                if groups is not None:
-                    found[attribute.name] = groups
-        return found
 
     def _learn_columns(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
@@ -382,14 +331,15 @@ class Making:
         self, name: str, child: str, sampled: NDArray[np.intp], rho: float
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
-        rho = min(_NUMBERS * self._whole, _NUMBERS_OF_TABLE * rho)
+        rho = min(NUMBERS * self._whole, NUMBERS_OF_TABLE * rho)
+        held = np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)
         counts = self._counts(name, child, rho)
-        found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
-        spent = counts.accountant.spent
+        noisy = counts.histograms("numbers of rows", {child: lambda: held}, rho)[child]
+        found, spent = number_of_rows(number_name(child), noisy.values, noisy.sigma), counts.accountant.spent
         self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
         return found, spent
 
-    def _counts(self, name: str, child: str, rho: float) -> Counts:
+    def _counts(self, name: str, child: str, rho: float) -> PrivateCounts:
         """What counts numbers of rows of a table that belong to those of another."""
         return PrivateCounts(
             Fraction(rho),
@@ -543,41 +493,3 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         summaries=raw.summaries,
         within=raw.within,
     )
-
-
-def _workload(family: Family, name: str, pairs: Sequence[tuple[str, str]]) -> Workload:
-    """The pairs that were asked for, or all of which one column at least is drawn.
-
-    Args:
-        family: the tables.
-        name: the table.
-        pairs: see `with_pairs`; those of columns that the release does not hold are left out.
-    """
-    columns = [column for column in family.columns(name) if column.attribute.size > 1]
-    own = family.drawn_columns(name)
-    names = [column.attribute.name for column in columns]
-    said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
-    below = {*family.numbers(name), *said}
-    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
-    if pairs:
-        called = {_called(family, column, name): column.attribute.name for column in columns}
-        asked = ({called[one] for one in pair if one in called} for pair in pairs)
-        wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
-        # What a row says of those below binds tables, whatever was asked for.
-        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
-    marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
-    # What is counted alone is as important as a column that is in pairs.
-    alone = tuple((one.name,) for one in family.counted_attributes(name))
-    number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
-    return Workload((*marginals, *alone), (*weights, *(_ALONE_WEIGHT * number for _ in alone)))
-
-
-def _called(family: Family, column: Column, name: str) -> str:
-    """The name of a column of records as users call it; see `with_pairs`."""
-    steps = family[column.table].steps
-    of_order = steps is not None and column.source == steps.attribute.name
-    source = steps.when.name if steps is not None and of_order else column.source
-    if column.before:
-        return f"previous {source}"
-    return source if column.table == name else f"{column.table}.{source}"

@@ -1,57 +1,56 @@
-"""Related tables over parties in this process: hospitals of whole people, or tables at several parties."""
+"""Related tables over parties in this process, as institutions release them: `curator/related`."""
 
 from __future__ import annotations
 
 import itertools
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..common.crypto.randomness import RandomStream
-from ..common.data.attributes.categorical import CategoricalAttribute
 from ..common.data.domain import Domain
-from ..common.data.people import PeopleRows
+from ..common.data.related.joint import joint_domain
 from ..common.data.table import Table
-from ..common.data.view import View
-from ..common.data.workload import Workload
 from ..common.errors import DataError
-from ..common.privacy.budget import Accountant, Budget
-from ..common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency
+from ..common.privacy.budget import Budget
+from ..common.privacy.cost import ALL_ROWS, Adjacency
 from ..common.protocols.registry import MASKED
+from ..common.protocols.related import RelatedPart
 from ..common.release_spec import ReleaseSpec
-from ..curator.analysis.published import Drawn
-from ..curator.measurers.measurer import Query
+from ..curator.measurers.masked import MaskedMeasurer
 from ..curator.measurers.size import NoisySize
-from ..curator.mechanisms.bins import Bins
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
-from ..curator.mechanisms.parts.fitted import ignore
+from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.parties.alignments import Aligned
+from ..curator.parties.client import Connection
+from ..curator.parties.federation import PartOfTables
 from ..curator.people.release import PeopleRelease
-from ..curator.people.rows import known_columns, lineage, with_columns
-from ..curator.people.shape import Column, number_name
+from ..curator.related.making import Making, RelatedOrder
+from ..curator.releasing.agreement import agree
 from ..curator.releasing.planning.alignment_order import AlignmentOrder
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
+from ..curator.releasing.planning.tables import PlannedTable, PlannedTables
 from ..curator.releasing.progress import progress_bar
-from ..curator.releasing.release import ReleaseOrder
-from ..simulations.parties.participants import Participants
-from ..simulations.parties.partition import Grid
-from ..simulations.parties.people import row_numbers
-from ..simulations.parties.releasing import after_choice, release_among
+from ..curator.releasing.release import Released, ReleaseOrder, make_release
+from ..curator.results.raw_frames import encode_frame
+from ..party.counting.identifiers import Identifiers
+from ..party.institution.related import RelatedRows, read_related
+from ..party.policies.domain import KEY
+from ..party.policies.tables import TableSettings
+from ..simulations.parties.alignment import align
+from ..simulations.parties.network import InProcessConnection, policy_for, start_dealers, start_parties
 from ..simulations.tables.frames import DomainLike, Source, read_domain
 from .bar import console_for
-from .learning.first_step import Begun
-from .learning.private_counts import Count, Noisy
-from .numbers_of_rows import ROW_CLASSES, Counts, classes_of
-from .related import Asked, Making
 from .related_tables import Raw, Relations, read_tables
 from .unfinished import Forgotten
-
-_GUESS = 0.2
-"""Relative deviation of a number of records that follows from released numbers of rows."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,18 @@ class Holders:
         slices: number of slices, each of other people.
         collusions: tolerated collusions; None for the protocol's default.
         dealers: number of dealers; if zero, the curator deals.
+        listed: whether each party lists all people of its slice; else those of whom a party has no row are
+            not counted.
+        alignment_rho: what the alignment of people may cost where a slice has several parties, zCDP; None for
+            the default.
     """
 
     tables: tuple[tuple[str, ...], ...]
     slices: int = 1
     collusions: int | None = None
     dealers: int = 0
+    listed: bool = True
+    alignment_rho: float | None = None
 
     def check(self, names: Sequence[str]) -> None:
         """Refuses parties that do not hold each of these tables once.
@@ -82,9 +87,11 @@ class Holders:
                 "others; name each table at one party"
             )
 
-    def of(self, table: str) -> int:
-        """The party of a slice that holds a table."""
-        return next(place for place, held in enumerate(self.tables) if table in held)
+    @property
+    def aligning(self) -> AlignmentOrder | None:
+        """How people are aligned; None if each party holds whole people."""
+        stated = {} if self.alignment_rho is None else {"rho": self.alignment_rho}
+        return AlignmentOrder.parse(stated) if len(self.tables) > 1 else None
 
 
 def simulate_people(
@@ -102,9 +109,8 @@ def simulate_people(
 ) -> PeopleRelease:
     """As `synthesize` of related tables, with parties in this process that count people by `masked`.
 
-    A person is a row of the table of people. If several parties hold tables, they align people, anew for the
-    release of each table; what this costs is not part of the promise. With one party in each slice, the
-    number of its people is public.
+    A person is a row of the table of people. If several parties hold tables, they align people once, within
+    the promise. With one party in each slice, the number of its people is public.
 
     Args:
         data: the tables by name.
@@ -122,164 +128,199 @@ def simulate_people(
         DataError: see `synthesize`; or a domain is missing, or the parties do not hold the tables.
         BudgetError: a privacy parameter is out of range.
     """
-    kept = Forgotten()
-    rng = kept.stream(seed).child("order of rows").generator()
+    stream = Forgotten().stream(seed)
+    rng = stream.child("order of rows").generator()
     ordered = {name: None if one is True else one for name, one in (order or {}).items()}
     raw = read_tables(data, relations, ordered, rng)
-    chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
-    domains = {name: read_domain(one) for name, one in domain.items()}
-    asked = Asked(Budget(epsilon, delta), chosen, domains, False, seed, progress, kept)
     holders.check([table.name for table in raw])
+    domains = {name: read_domain(one) for name, one in domain.items()}
     for table in raw:
         if len(table.rows.columns) and table.name not in domains:
             raise DataError(
                 f"{table.name}: expected a domain that parties agreed on, got none; describe the table"
             )
-    return _Over(raw, asked, holders).release()[0]
+    chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    spec = ReleaseSpec(
+        Budget(epsilon, delta),
+        # Without an alignment the number of people is public.
+        Adjacency.ZERO_OUT if holders.aligning is None else Adjacency.ADD_REMOVE,
+        MASKED.name,
+        collusions=holders.collusions,
+        rows_per_person=ALL_ROWS,
+    )
+    tables = planned_tables(raw, domains, holders)
+    aligning = holders.aligning
+    rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
+    wanted = RelatedOrder(tables, spec, chosen, DEFAULT_SHARE, rho, secrets.token_hex(16))
+    with progress_bar(console_for(progress)) as report:
+        parts = _Parts.start(raw, wanted, holders, stream.child("parties"), seed is not None)
+        parts = replace(parts, report=report)
+        return Making(wanted, parts, stream.child("making")).release()
 
 
-class _Over(Making):
-    """A release in the making, over parties."""
+def parties_of(
+    raw: Sequence[Raw], tables: PlannedTables, holders: Holders
+) -> list[list[tuple[RelatedRows, Identifiers]]]:
+    """For each slice, what each party holds of its people, and what names these.
 
-    def __init__(self, raw: Sequence[Raw], asked: Asked, holders: Holders) -> None:
-        super().__init__(raw, asked)
-        self._holders = holders
-        self._total: dict[str, float] = {}
-        """Expected weight of all records of each table, in people."""
-
-    def _counts(self, name: str, child: str, rho: float) -> Counts:
-        """Counts the classes of one row of each person, at the parties that hold the table below."""
-        sampled = self._one_row_of_each(name)
-        numbers = self._numbers[child][sampled]
-        domain = Domain((CategoricalAttribute("class", tuple(map(str, range(ROW_CLASSES)))),))
-        table = Table.from_codes(domain, {"class": classes_of(numbers)})
-        person = self._person_of(name)[sampled]
-        rows = PeopleRows.evenly(table, person, self._people, WEIGHT_PARTS)
-        order = self._order(domain, Bins(), Budget(zcdp_rho=rho))
-        return _PartyCounts(rows, order, self._holders.slices, self._noise.child("number", name, child))
-
-    def _columns_learned(
-        self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget
-    ) -> Begun:
-        """Chooses bins, by a release of the columns of a table at the parties that hold it."""
-        assert held is not None, "every table has a domain"
-        rows = PeopleRows.evenly(held, self._person_of(name), self._people, WEIGHT_PARTS)
-        order = self._order(held.domain, self._asked.mechanism, budget)
-        noise = self._noise.child("columns", name)
-        grid = Grid.even(held.domain, self._people, self._holders.slices, 1)
-        among = Participants.in_order(rows, order, grid, noise, 0, False)
-        seeded = self._asked.seed is not None
-        made, certificate = after_choice(order, among, DEFAULT_SHARE, noise, seeded, ignore, None)
-        assert made.chosen is not None, "it chose bins"
-        coding = made.chosen.coding
-        return Begun(
-            coding.table(held),
-            self._people,
-            made,
-            certificate,
-            coded=lambda read: coding.table(read(held.domain)),
-        )
-
-    def _order(self, domain: Domain, mechanism: Mechanism, budget: Budget) -> ReleaseOrder:
-        """A release of one-way marginals by parties of which each is alone in its slice."""
-        spec = ReleaseSpec(budget, collusions=self._holders.collusions, rows_per_person=ALL_ROWS)
-        singles = tuple((one,) for one in domain.names)
-        return ReleaseOrder(domain, spec, mechanism, Workload(singles, (1.0,) * len(singles)))
-
-    def _release_records(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
-        parties = self._parties(name)
-        alone = len(parties) == 1
-        order = order.with_spec(
-            protocol=MASKED.name,
-            # Without an alignment the number of people is public.
-            adjacency=Adjacency.ZERO_OUT if alone else Adjacency.ADD_REMOVE,
-            collusions=self._holders.collusions,
-        )
-        people, noise = self._people, self._noise.child("parties", name)
-        groups = [tuple(column.attribute.name for column in columns) for columns in parties.values()]
-        grid = Grid.by_attributes(table.domain, people, self._holders.slices, groups)
-        rows = [self._rows_of_party(name, columns) for columns in parties.values()]
-        ends = np.cumsum([0, *(cut.rows for cut in grid.slices)]).tolist()
-        if alone:
-            among = Participants.in_order(rows[0], order, grid, noise, self._holders.dealers, False)
-        else:
-            names = row_numbers(people)
-            pieces = [[one.rows(a, b) for one in rows] for a, b in itertools.pairwise(ends)]
-            texts = [[names[a:b]] * len(rows) for a, b in itertools.pairwise(ends)]
-            aligning = AlignmentOrder.parse({})
-            among = Participants.place(
-                table, table.domain, pieces, texts, order, grid, noise, aligning, self._holders.dealers
-            )
-        if parent := self._family[name].parent:
-            drawn = np.minimum(1, self._released_numbers(name) / self._family[name].evened)
-            self._total[name] = self._total[parent] * float(drawn.mean())
-            supposed = self._total[name]
-            among = replace(among, supposed=NoisySize(supposed, (_GUESS * supposed) ** 2))
-        else:
-            self._total[name] = people
-        with progress_bar(console_for(self._asked.progress)) as report:
-            made = release_among(among, order, DEFAULT_SHARE, stream, self._asked.seed is not None, report)
-        released, columns = made.released, table.domain.names
-        # A person without rows is no record, so the number of people is not that of records.
-        records = float(released.fitted.model.marginal(columns[:1]).sum())
-        return Drawn(released, columns, stream.child("values").child_key("inside bins"), records=records)
-
-    @property
-    def _people(self) -> int:
-        return len(self._raw[self._family.root.name].parent)
-
-    def _person_of(self, name: str) -> NDArray[np.int64]:
-        """The person of each row of a table."""
-        person = np.arange(len(self._raw[name].parent))
-        while self._raw[name].owner:
-            person = self._raw[name].parent[person]
-            name = self._raw[name].owner
-        return person
-
-    def _parties(self, name: str) -> dict[int, list[Column]]:
-        """The columns of a table's records that each party holds."""
-        found: dict[int, list[Column]] = {}
-        for column in known_columns(self._family, name):
-            found.setdefault(self._holder(column), []).append(column)
-        return dict(sorted(found.items()))
-
-    def _holder(self, column: Column) -> int:
-        """The party that knows a column; what is said of rows below, the one that holds these."""
-        for child in self._family.children(column.table):
-            places, summaries = (one.name for one in child.places), (one.name for one in child.summaries)
-            if column.source in (number_name(child.name), *places, *summaries):
-                return self._holders.of(child.name)
-        return self._holders.of(column.table)
-
-    def _rows_of_party(self, name: str, columns: Sequence[Column]) -> PeopleRows:
-        """What a party holds of the columns of records: the rows of the lowest table that it knows."""
-        order = [*(table.name for table in self._family.above(name)), name]
-        lowest = max((column.table for column in columns), key=order.index)
-        table = with_columns(self._family, lowest, columns, self._rows)
-        person = lineage(self._family, lowest, self._family.root.name, self._rows)
-        return PeopleRows(table, person, self._people, WEIGHT_PARTS)
-
-
-class _PartyCounts:
-    """Counts the classes of people over parties, each alone in its slice.
-
-    Args:
-        rows: the class of each person.
-        order: the release that counts them.
-        slices: number of slices.
-        noise: randomness of the parties.
+    Raises:
+        DataError: there are more slices than people.
     """
+    people = len(raw[0].parent)
+    if people < holders.slices:
+        raise DataError("slices: expected at most one for each person, got more; take fewer")
+    found = []
+    for low, high in itertools.pairwise(np.linspace(0, people, holders.slices + 1).astype(int).tolist()):
+        frames = _cut(raw, low, high)
+        found.append([read_related(_settings(tables, frames, held, holders)) for held in holders.tables])
+    return found
 
-    def __init__(self, rows: PeopleRows, order: ReleaseOrder, slices: int, noise: RandomStream) -> None:
-        self.accountant = Accountant(order.granted)
-        self._rows, self._order, self._slices, self._noise = rows, order, slices, noise
 
-    def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
-        """The classes of people; see `PrivateCounts.histograms`."""
-        order, domain = self._order, self._order.domain
-        grid = Grid.even(domain, self._rows.record_count, self._slices, 1)
-        among = Participants.in_order(self._rows, order, grid, self._noise, 0, False)
-        measurer = among.start(order, "0" * 32, self._noise.generator()).measurer
-        (found,) = measurer.measure([Query(View(domain.names), Fraction(rho), step)])
-        self.accountant = measurer.accountant
-        return dict.fromkeys(asked, Noisy(found.values, found.sigma))
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of a release among parties in this process; see `Parts`."""
+
+    links: Sequence[Sequence[InProcessConnection]]
+    dealing: Sequence[str | Connection]
+    aligned: Aligned | None
+    holds: Mapping[str, tuple[str, ...]]
+    stream: RandomStream
+    seeded: bool
+    report: Report = ignore
+
+    @classmethod
+    def start(
+        cls, raw: Sequence[Raw], order: RelatedOrder, holders: Holders, stream: RandomStream, seeded: bool
+    ) -> _Parts:
+        """Starts the parties, and aligns their people."""
+        read = parties_of(raw, order.tables, holders)
+        pieces = [[rows for rows, _ in row] for row in read]
+        identifiers = [[list(named.columns[KEY]) for _, named in row] for row in read]
+        aligning, spec = holders.aligning, order.spec
+        policy = policy_for(
+            MASKED.name,
+            spec.adjacency,
+            float(order.granted) * (1 + 2.0**-40),
+            order.alignment_rho,
+            holders.dealers,
+            rows_per_person=ALL_ROWS,
+        )
+        policy = replace(policy, tables=frozenset(one.name for one in order.tables.tables))
+        keys = stream.child("keys")
+        named = None if aligning is None else identifiers
+        links = start_parties(pieces, policy, keys, named, holders.dealers)
+        dealing = start_dealers(holders.dealers, keys, links)
+        aligned = None
+        if aligning is not None:
+            joint = joint_domain(order.tables.domains)
+            aligned = align(links, joint, aligning, spec, stream.child("alignment"))
+        return cls(links, dealing, aligned, order.tables.holds, stream, seeded)
+
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+        """See `Parts.make`."""
+        agreement = agree(
+            order.domain,
+            self.links,
+            order.proposal(secrets.token_hex(16)),
+            dealers=self.dealing,
+            aligned=self.aligned,
+            part=PartOfTables(part, self.holds),
+        )
+        measurer = agreement.measurer()
+        if supposed is not None and isinstance(measurer, MaskedMeasurer):
+            measurer.suppose(supposed)
+        stream = self.stream.child("part", name)
+        return make_release(
+            order,
+            agreement.terms.plan,
+            measurer,
+            stream,
+            seeded=self.seeded,
+            report=self.report,
+            named=False,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """A data frame as a source of a party; see `party.sources.source.Source`."""
+
+    rows: pd.DataFrame
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(map(str, self.rows.columns))
+
+    def read(self, domain: Domain) -> Table:
+        """The columns of the domain, encoded."""
+        return encode_frame(domain, self.rows)
+
+    def read_with_texts(
+        self, domain: Domain, columns: Sequence[str]
+    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
+        """The columns of the domain, encoded, and the cells of others as texts."""
+        return self.read(domain), {name: self.rows[name].astype(str).tolist() for name in columns}
+
+
+@dataclass(frozen=True)
+class _Settings(TableSettings):
+    """A table of a party in this process."""
+
+    frame: _Frame = _Frame(pd.DataFrame())
+
+    def source(self) -> _Frame:
+        """See `TableSettings.source`."""
+        return self.frame
+
+
+def planned_tables(raw: Sequence[Raw], domains: Mapping[str, Domain], holders: Holders) -> PlannedTables:
+    """The tables as a plan would name them."""
+    return PlannedTables(tuple(_planned(table, domains.get(table.name)) for table in raw), _holds(holders))
+
+
+def _planned(table: Raw, domain: Domain | None) -> PlannedTable:
+    made = PlannedTable(table.name, domain, table.key, table.owner, table.foreign, table.order or "")
+    return made.checked()
+
+
+def _holds(holders: Holders) -> dict[str, tuple[str, ...]]:
+    """The tables of each party, by the names that parties in one process have."""
+    return {
+        f"party-{number}-{place}": held
+        for number in range(1, holders.slices + 1)
+        for place, held in enumerate(holders.tables, start=1)
+    }
+
+
+def _cut(raw: Sequence[Raw], low: int, high: int) -> dict[str, pd.DataFrame]:
+    """The tables of the people low to high - 1, with numbers of rows as keys."""
+    kept: dict[str, NDArray[np.intp]] = {}
+    found = {}
+    for table in raw:
+        if table.owner:
+            above = kept[table.owner]
+            first, last = np.searchsorted(table.parent, (above[0], above[-1] + 1)) if len(above) else (0, 0)
+            kept[table.name] = np.arange(first, last)
+        else:
+            kept[table.name] = np.arange(low, high)
+        rows = table.rows.iloc[kept[table.name]].reset_index(drop=True)
+        if table.key:
+            rows = rows.assign(**{table.key: kept[table.name]})
+        if table.owner:
+            rows = rows.assign(**{table.foreign: table.parent[kept[table.name]]})
+        found[table.name] = rows
+    return found
+
+
+def _settings(
+    tables: PlannedTables, frames: Mapping[str, pd.DataFrame], held: Sequence[str], holders: Holders
+) -> list[_Settings]:
+    """The tables of one party; one without that of people may list them."""
+    root = tables.tables[0].name
+    found = []
+    for one in tables.tables:
+        if one.name in held or (one.name == root and holders.listed):
+            domain = one.domain if one.name in held else None
+            source = (one.name, domain, one.key, one.parent, one.foreign, one.order)
+            found.append(_Settings(*source, {}, Path(), _Frame(frames[one.name])))
+    return found

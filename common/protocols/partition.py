@@ -11,6 +11,7 @@ from ..data.domain import Clique, Domain
 from ..errors import DataError
 from .aligned import Alignment
 from .chosen import Chosen
+from .related import RelatedPart
 
 
 class Participant(Protocol):
@@ -57,12 +58,14 @@ class Partition:
             in the same order.
         chosen: codes that an earlier release chose, which the domain has already; None if the domain files
             say all codes.
+        related: of whose records this is a part of a release of related tables; None of a single table.
     """
 
     domain: Domain
     roster: tuple[RosterEntry, ...]
     alignment: Alignment | None = field(kw_only=True, default=None)
     chosen: Chosen | None = field(kw_only=True, default=None)
+    related: RelatedPart | None = field(kw_only=True, default=None)
 
     @classmethod
     def of_slices(cls, domain: Domain, slices: Iterable[tuple[int, Sequence[Clique]]]) -> Partition:

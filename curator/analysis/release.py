@@ -28,7 +28,9 @@ from .conditions import Where
 from .published import Drawn, Published, named_choice
 
 if TYPE_CHECKING:
+    from ... import Attacks
     from .estimators.estimates import Estimates
+    from .hypotheses.result import TestResult
     from .queries.answer import Answer
 
 _CSV = TableFile()
@@ -177,6 +179,35 @@ class Release:
 
         return logistic(self.published, y, x, **options)
 
+    def correlation(self, one: str, other: str, **options: Any) -> Estimates:
+        """The correlation of two columns, with an interval: see `estimators.correlation.correlation`."""
+        from .estimators.correlation import correlation
+
+        return correlation(self.published, one, other, **options)
+
+    def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
+        """A test of a hypothesis about the population, with a p-value that counts the noise.
+
+        | name | what follows it |
+        |---|---|
+        | "t", "mann-whitney" | "hours", between=("arm", "new", "old") |
+        | "chi-square" | "education", "income" |
+        | "log-rank" | "months", event=("status", "dead"), between=("arm", "new", "old") |
+        | "coefficients" | "income ~ age + sex", term="sex", logistic=True |
+        | "effect" | "score", between=("arm", "new", "old"), adjust=["age"], by="regression" or "weighting" |
+
+        Args:
+            name: of the test.
+            columns: what it is about.
+            options: groups and events, as above.
+
+        Raises:
+            DataError: an argument is missing, unknown, or does not fit the release.
+        """
+        from .hypotheses.tests import run_test
+
+        return run_test(self.published, name, *columns, **options)
+
     def infer(
         self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any
     ) -> Estimates:
@@ -202,6 +233,21 @@ class Release:
     def report(self) -> Page:
         """The report for readers: promise, budget, errors, distributions."""
         return Page(release_report(self.certificate, self.rows))
+
+    def attack(self, real: Any, holdout: Any = None, **options: Any) -> Attacks:
+        """Attacks the release with the real rows, as their owner can: not for publication; see `attack`.
+
+        Args:
+            real: the table that was released: a data frame, or the path of a file.
+            holdout: other real rows, which chance left out of `real` and the release has not used.
+            options: see `attack`.
+
+        Raises:
+            DataError: the rows do not fit the release, or it is of a kind that is not attacked.
+        """
+        from ... import attack
+
+        return attack(real, self, holdout, **options)
 
     def save(self, folder: str | Path, table_file: TableFile | str = "csv") -> None:
         """Writes the release's folder, which every command reads: table, certificate, model, report.

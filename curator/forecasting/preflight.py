@@ -24,7 +24,7 @@ from ..releasing.aligning.session import AlignmentSession
 from ..releasing.memory import check_memory
 from ..releasing.over_parties import order_of
 from ..releasing.planning.plan import ReleasePlan
-from ..releasing.reviewing import review
+from ..releasing.reviewing import First, review
 from .forecast import forecast
 
 _SOON = timedelta(days=WARNED_DAYS)
@@ -52,7 +52,9 @@ class Check:
     finding: str
 
 
-def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None) -> Iterator[Check]:
+def preflight(
+    home: CuratorHome, plan: ReleasePlan, now: datetime | None = None, first: First | None = None
+) -> Iterator[Check]:
     """Checks the curator, the cards, the parties, the dealers, and what they would say to the terms.
 
     Charges and reserves nothing, and asks no operator to decide.
@@ -61,6 +63,7 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
         home: folder of the curator.
         plan: plan of the release.
         now: current time; None for the clock's.
+        first: of related tables, the part that is made first; None of a single table.
     """
     now = now or datetime.now(UTC)
     own = home.keyring.certificate
@@ -87,8 +90,9 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
                 )
             )
             if table.passed:
-                yield from _check_review(home, plan, slices, links)
-                yield from _check_forecast(home, plan, slices, links)
+                yield from _check_review(home, plan, slices, links, first)
+                if first is None:
+                    yield from _check_forecast(home, plan, slices, links)
 
 
 def _check_party(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Check]:
@@ -173,6 +177,9 @@ def _check_federation(
     )
     if plan.alignment is not None:
         plan.alignment.plan(federation)
+    if plan.tables is not None:
+        answers = {member.description.name: member.attributes for member in federation.members}
+        plan.tables.check_held(answers)
     found = f"{len(federation.slices)} slices, {len(federation.members)} parties"
     return f"{found}; dealers: {', '.join(plan.dealers)}" if plan.dealers else found
 
@@ -182,10 +189,11 @@ def _check_review(
     plan: ReleasePlan,
     slices: Sequence[Sequence[Connection]],
     links: Mapping[str, Connection],
+    first: First | None,
 ) -> Iterator[Check]:
     """What everybody would say to the terms: policy, budget, limits, source and disk."""
     try:
-        for reviewed in review(home, plan, slices, links):
+        for reviewed in review(home, plan, slices, links, first):
             for name, said in reviewed.said.items():
                 yield from check_verdict(name, reviewed.what, said)
     except MosaicError as error:

@@ -75,6 +75,7 @@ def masked_plan(
         parts=unit.parts,
         alignment=partition.alignment,
         chosen=partition.chosen,
+        related=partition.related,
     )
 
 

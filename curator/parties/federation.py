@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ...common.data.domain import Clique, Domain
@@ -14,6 +14,7 @@ from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry
+from ...common.protocols.related import RelatedPart
 from .alignments import Aligned
 from .client import Connection, PartyClient
 from .direct_streams import DirectStreams, check_direct
@@ -70,6 +71,7 @@ class Federation:
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
         dealers: who may deal the randomness of slices of several parties, in order.
         chosen: the codes that an earlier release chose; None if the parties' domain files say all codes.
+        related: of whose records it is a part of a release of related tables; None of a single table.
     """
 
     domain: Domain
@@ -77,6 +79,7 @@ class Federation:
     aligned: Aligned | None = None
     dealers: tuple[DealerMember, ...] = ()
     chosen: Chosen | None = None
+    related: RelatedPart | None = None
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -120,7 +123,7 @@ class Federation:
         )
         coded = Domain.coded({name: self.domain[name].size for name in self.domain})
         alignment = None if self.aligned is None else self.aligned.alignment
-        return Partition(coded, roster, alignment=alignment, chosen=self.chosen)
+        return Partition(coded, roster, alignment=alignment, chosen=self.chosen, related=self.related)
 
     def accept(
         self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
@@ -206,6 +209,23 @@ class Federation:
         return tuple(said for said in asked.values() if isinstance(said, Acceptance))
 
 
+@dataclass(frozen=True)
+class PartOfTables:
+    """A part of a release of related tables, and which party holds which tables.
+
+    Attributes:
+        stated: what the terms state of it.
+        holds: party -> names of its tables.
+    """
+
+    stated: RelatedPart
+    holds: Mapping[str, tuple[str, ...]]
+
+    def answers_of(self, member: Member) -> Member:
+        """A party with the columns of records that it knows."""
+        return replace(member, attributes=self.stated.held_by(self.holds[member.description.name]))
+
+
 def connect(
     domain: Domain,
     slices: Sequence[Sequence[Connection]],
@@ -216,6 +236,7 @@ def connect(
     counted: bool = True,
     chosen: Chosen | None = None,
     direct: DirectStreams = DirectStreams.NEVER,
+    part: PartOfTables | None = None,
 ) -> Federation:
     """Asks every party for its description and checks that the parties' tables partition one table.
 
@@ -228,6 +249,8 @@ def connect(
         counted: whether the parties of a slice have to hold as many records each, unless they are aligned.
         chosen: the codes that an earlier release chose for the domain's open attributes, if any.
         direct: when openings go straight from party to party.
+        part: of a release of related tables; None of a single table. Whether the parties hold what the plan
+            says of all tables was checked when they were connected without one.
 
     Raises:
         PolicyError: direct streams are required, and two parties of a slice do not allow them.
@@ -240,6 +263,8 @@ def connect(
     left_out = left_out or {}
     anywhere = aligned is not None and aligned.alignment.population is Population.ANYWHERE
     members = tuple(tuple(_member(link, left_out, direct) for link in links) for links in slices)
+    if part is not None:
+        members = tuple(tuple(map(part.answers_of, piece)) for piece in members)
     coded = domain if chosen is None else chosen.coding.domain(domain)
     federation = Federation(
         coded.with_absent() if anywhere else coded,
@@ -247,9 +272,11 @@ def connect(
         aligned,
         tuple(_dealer(dealer, members) for dealer in dealers),
         chosen,
+        None if part is None else part.stated,
     )
     for number, piece in enumerate(members, start=1):
-        _check_slice(domain, number, piece)
+        if part is None:
+            _check_slice(domain, number, piece)
         if counted and aligned is None:
             _check_counts(number, piece)
         if direct is DirectStreams.REQUIRED:

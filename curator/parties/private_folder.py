@@ -7,6 +7,9 @@ from pathlib import Path
 from ...common.errors import DataError
 
 JOURNAL = "journal.sqlite"
+PARTS = "parts"
+"""The folder of the parts of a release of related tables; each has its journal and its files."""
+
 _ENDING = ".private"
 
 

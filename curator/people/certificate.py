@@ -9,14 +9,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...common.privacy.budget import Budget
-from ...common.privacy.conversion import gaussian_epsilon
+from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.protocols.chosen import Chosen
 from ..certificates.certificate import Certificate
 from ..certificates.signed_record import SignedRecord
 
 OF_COLUMNS, OF_RECORDS = "columns, from one row of each person", "records"
-"""What parts are of, beside numbers of rows."""
+OF_CHOICE, OF_ALIGNMENT = "bins of columns and of numbers of rows", "the alignment of people"
+"""What parts are of, beside numbers of rows; those of choices and an alignment are over parties."""
 
 _ONE_ROW_EACH = (
     "One record is one row of a person, which was drawn at random among those of the table. The promise is "
@@ -32,7 +33,7 @@ class Spent:
         table: table whose records it is of.
         of: what it found out, in words.
         certificate: SHA-256 of its certificate (`digest_of`), as hexadecimal digits; empty for numbers of
-            rows, which have none of their own.
+            rows from one place and for an alignment, which have none of their own here.
         zcdp_rho: what it cost, with its choice of bins.
         labels_delta: what labels took of delta.
     """
@@ -131,11 +132,14 @@ def cost_of(certificate: Certificate) -> Fraction:
 def epsilon_of(parts: Iterable[Spent], budget: Budget) -> float | None:
     """Epsilon of parts together at the delta of a promise; None without one.
 
-    It is that of Gaussian differential privacy: all parts only add Gaussian noise. Labels have a part of
-    delta each.
+    It is that of Gaussian differential privacy: all parts only add Gaussian noise. With an alignment, whose
+    noise is another, it is that of zCDP. Labels have a part of delta each.
     """
     held = tuple(parts)
     if budget.delta is None:
         return None
     left = budget.delta - sum(part.labels_delta for part in held)
-    return gaussian_epsilon(math.sqrt(2 * sum(part.zcdp_rho for part in held)), left)
+    spent = sum((part.zcdp_rho for part in held), Fraction(0))
+    if any(part.of == OF_ALIGNMENT for part in held):
+        return zcdp_epsilon(float(spent), left)
+    return gaussian_epsilon(math.sqrt(2 * spent), left)

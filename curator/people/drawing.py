@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique
+from ...common.data.related.rows import Rows
 from ...common.privacy.cost import WEIGHT_PARTS
 from .conditional import Conditional
-from .rows import Rows, codes_of, weights
+from .rows import codes_of, weights
 from .shape import Column, Family
 from .sweeps import Free, Pair, sweep
 

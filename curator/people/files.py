@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path, PurePosixPath
 
+from ...common.canonical.terms import decode_terms
+from ...common.errors import DataError
+from ...common.federation.card import FederationList
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
-from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
-from .certificate import PeopleCertificate, Spent, cost_of, digest_of, epsilon_of
+from ..certificates.verify import CERTIFICATE, WARNING, sha256_of, verify_certificate
+from .certificate import (
+    OF_ALIGNMENT,
+    OF_RECORDS,
+    PeopleCertificate,
+    Spent,
+    cost_of,
+    digest_of,
+    epsilon_of,
+)
 
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
@@ -22,23 +35,29 @@ def file_name(name: str) -> str:
     return safe[:_FILE_NAME_LENGTH]
 
 
-def verify_people(folder: Path) -> Iterator[Check]:
+def verify_people(folder: Path, federation: FederationList | None = None) -> Iterator[Check]:
     """Verifies the certificate of a release of people and the files beside it, offline.
 
     The costs of the parts are those of their certificates, and add up to what is stated; epsilon follows from
-    them, and is at most what was promised; a label of one part is one of the whole. Nobody signs a release
-    from one place, so what the parts say themselves is its maker's word.
+    them, and is at most what was promised; a label of one part is one of the whole. Over parties, each part
+    is verified by what these signed. Nobody signs a release from one place, so what its parts say themselves
+    is its maker's word.
 
     Args:
         folder: of the release.
+        federation: cards whose identities were compared; None of a release from one place.
 
     Raises:
-        DataError: there is no such certificate.
+        DataError: there is no such certificate, or it is one over parties and no cards were given.
     """
     certificate = PeopleCertificate.load(folder / CERTIFICATE)
     yield from check_files(certificate, folder)
     held = _certificates(folder)
     yield _check_parts(certificate, held)
+    if any(one.signed is not None for one in held.values()):
+        if federation is None:
+            raise DataError("--federation: expected the file of all cards of a release over parties; name it")
+        yield from _verify_parts(certificate, held, folder, federation)
     spent = sum(part.zcdp_rho for part in certificate.parts)
     epsilon = epsilon_of(certificate.parts, certificate.budget)
     same = (certificate.zcdp_rho_spent, certificate.epsilon_spent) == (spent, epsilon)
@@ -53,6 +72,31 @@ def verify_people(folder: Path) -> Iterator[Check]:
     private = certificate.differentially_private and not certificate.labels and not labels
     yield Check(
         "label", private, "differentially private" if private else "labelled as not a private release"
+    )
+
+
+def _verify_parts(
+    certificate: PeopleCertificate, held: dict[str, Certificate], folder: Path, federation: FederationList
+) -> Iterator[Check]:
+    """Each part by what its parties signed, and the alignment at the cost that they signed in all parts."""
+    for part in certificate.parts:
+        if part.certificate in held:
+            own = folder / RECORDS / file_name(part.table) if part.of == OF_RECORDS else None
+            for check in verify_certificate(held[part.certificate], federation, own):
+                yield replace(check, what=f"{part.table}, {part.of}: {check.what}")
+    aligned = {
+        Fraction(0) if one.plan.alignment is None else Fraction(one.plan.alignment.zcdp_rho)
+        for one in held.values()
+    }
+    stated = {part.zcdp_rho for part in certificate.parts if part.of == OF_ALIGNMENT} or {Fraction(0)}
+    same = aligned == stated
+    said = "at the cost that the parties signed" if same else "not at the cost that the parties signed"
+    yield Check("alignment", same, said if stated != {Fraction(0)} else "none")
+    signed = [decode_terms(one.signed.terms).plan.related for one in held.values() if one.signed is not None]
+    wholes = {None if part is None else part.whole for part in signed}
+    one_release = len(signed) == len(held) and len(wholes) == 1 and None not in wholes
+    yield Check(
+        "release", one_release, "all parts are of one" if one_release else "parts of several releases"
     )
 
 

@@ -17,8 +17,9 @@ from scipy.fft import dct, idct
 from scipy.special import ndtri
 
 from ...common.data.attributes.dates import bins_of
+from ...common.data.related.rows import Rows
 from ..analysis.release import Release
-from .rows import Rows, lineage
+from .rows import lineage
 from .shape import Family, number_name
 
 Codes = NDArray[np.int64]

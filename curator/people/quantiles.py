@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.related.rows import Rows
 from ..analysis.release import Release
 from .numbers import Margin, target_of
-from .rows import Rows
 from .shape import Kin
 
 Numbers = NDArray[np.float64]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
+from ...common.data.related.rows import Rows
 from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
 from ...common.privacy.cost import WEIGHT_PARTS
@@ -39,7 +40,7 @@ from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import least_numbers, rules_kept, summaries_kept
 from .numbers import cap_by_noise, margins_of, move_numbers
 from .report import people_report
-from .rows import Rows, lineage, of_people, weights
+from .rows import lineage, of_people, weights
 from .shape import Family, Kin, number_name
 from .tables import frames, released_domain, shown_as_real
 

@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
+from ...common.data.related.rows import Rows, of_row_before
+from ...common.data.related.rows import lineage as lineage_along
+from ...common.data.related.rows import weights as weights_along
 from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import WEIGHT_PARTS
 from .shape import Column, Family
 
 Codes = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of one table, those of one parent beside each other, in their order.
-
-    Attributes:
-        codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
-            counted (`Family.counted_attributes`), shape (N,).
-        parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
-        parents: number of rows of the parent table.
-    """
-
-    codes: Mapping[str, Codes]
-    parent: Codes
-    parents: int
-
-    def __len__(self) -> int:
-        return len(self.parent)
-
-    @cached_property
-    def first(self) -> NDArray[np.bool_]:
-        """Which rows are the first of their parent, shape (N,)."""
-        return np.append(True, self.parent[1:] != self.parent[:-1])[: len(self)]
-
-    @cached_property
-    def numbers(self) -> Codes:
-        """The number of rows of each parent, shape (parents,)."""
-        return np.bincount(self.parent, minlength=self.parents).astype(np.int64)
 
 
 def of_people(family: Family, name: str, rows: Mapping[str, Rows], people: slice) -> dict[str, Rows]:
@@ -127,7 +99,7 @@ def _codes(family: Family, name: str, known: Sequence[Column], rows: Mapping[str
     for column in known:
         if column.before:
             none = column.attribute.size - 1
-            codes = np.where(held.first, none, column.of(np.roll(held.codes[column.source], 1)))
+            codes = of_row_before(column.of(held.codes[column.source]), held.first, none)
         else:
             if column.table not in places:
                 places[column.table] = lineage(family, name, column.table, rows)
@@ -139,11 +111,7 @@ def _codes(family: Family, name: str, known: Sequence[Column], rows: Mapping[str
 
 def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> Codes:
     """For each row of a table its row in a table above, shape (N,)."""
-    found = np.arange(len(rows[name]))
-    while name != above:
-        found = rows[name].parent[found]
-        name = family[name].parent
-    return found
+    return lineage_along(_path(family, name, above), rows)
 
 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
@@ -157,9 +125,14 @@ def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
         name: the table.
         rows: of it and of the tables above it.
     """
-    if name == family.root.name:
-        return np.full(len(rows[name]), WEIGHT_PARTS, dtype=np.int64)
-    above = weights(family, family[name].parent, rows)
-    held = rows[name]
-    each = above // np.maximum(held.numbers, family[name].evened)
-    return each[held.parent]
+    path = _path(family, name, family.root.name)
+    evened = {one: family[one].evened for one in path}
+    return weights_along(path, rows, evened, WEIGHT_PARTS)
+
+
+def _path(family: Family, name: str, above: str) -> list[str]:
+    """A table, its parent and so on, up to a table above."""
+    path = [name]
+    while path[-1] != above:
+        path.append(family[path[-1]].parent)
+    return path

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
-from ...common.data.attributes.dates import GapAttribute, bins_of
+from ...common.data.attributes.dates import GapAttribute, TimeAttribute, bins_of, numbers_of_units
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.data.related.steps import FIRST, NONE, Steps
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
+from ..results.raw_frames import raw
 from ..results.storage import Storage
 from .groups import column_of_groups, even_groups
-from .steps import FIRST, NONE, Steps
 from .summaries import SUMMARIES, Summary
 
 
@@ -311,10 +312,26 @@ def bounds_of(
     if steps is None or parents is None:
         return None, None
     low, high = (
-        steps.numbers(parents[name], end)[parent] if name else None
+        numbers_on(steps, parents[name], end)[parent] if name else None
         for name, end in zip(table.within, steps.units.ends, strict=True)
     )
     return low, high
+
+
+def numbers_on(steps: Steps, column: pd.Series, missing: float) -> NDArray[np.float64]:
+    """The cells of a column on the scale of an order, shape (N,).
+
+    Args:
+        steps: the order.
+        column: numbers, dates or timestamps, as the order.
+        missing: stands for a cell without a value.
+    """
+    cells = raw(steps.when, column)
+    if isinstance(steps.when, TimeAttribute):
+        found = numbers_of_units(str(column.name), cells, steps.when.moments, steps.units)
+    else:
+        found = steps.units.numbers(cells)
+    return np.where(np.isfinite(found), found, missing)
 
 
 def classes_of(number: Attribute) -> NDArray[np.int64]:

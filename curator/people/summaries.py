@@ -16,9 +16,9 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.related.steps import Steps
 from ...common.data.values import text_of
 from ...common.errors import DataError
-from .steps import Steps
 
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]

@@ -15,13 +15,13 @@ from ...common.data.attributes.dates import GapAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
+from ...common.data.related.rows import Rows
 from ...common.data.table import Table
 from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .keeping import rules_kept, times_kept
 from .quantiles import map_to_quantiles
-from .rows import Rows
 from .shape import Family, Kin, bounds_of
 
 

@@ -15,7 +15,7 @@ from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
-from ..parties.private_folder import JOURNAL, journal_of
+from ..parties.private_folder import JOURNAL, PARTS, journal_of
 
 _RETRIES = RetryPolicy(call_s=60.0, tries=3)
 
@@ -53,11 +53,11 @@ def abandon_folder(folder: Path) -> dict[str, str]:
         DataError: there is no release, it is finished, or it is running.
     """
     path = journal_of(folder)
-    choice = path.parent / BINS / JOURNAL
-    before = {}
-    if choice.exists():
-        with contextlib.suppress(DataError):
-            before = _abandon_in(choice)
+    before: dict[str, str] = {}
+    for part in (path.parent / BINS / JOURNAL, *sorted((path.parent / PARTS).glob(f"*/{JOURNAL}"))):
+        if part.exists():
+            with contextlib.suppress(DataError):
+                before |= _abandon_in(part)
     return before | _abandon_in(path)
 
 

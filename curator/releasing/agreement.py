@@ -34,7 +34,7 @@ from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.direct_streams import DirectStreams
-from ..parties.federation import Federation, connect
+from ..parties.federation import Federation, PartOfTables, connect
 from ..parties.marks import Marks
 
 Sealing = Callable[[ReleaseTerms], tuple[ReleaseTerms, bytes]]
@@ -171,6 +171,7 @@ def agree(
     direct: DirectStreams = DirectStreams.NEVER,
     refused: Callable[[Federation, MosaicError], None] = lambda federation, refusal: None,
     recalled: bool = False,
+    part: PartOfTables | None = None,
 ) -> Agreement:
     """Asks all parties to identify themselves and to accept the terms; each reserves the budget.
 
@@ -192,6 +193,7 @@ def agree(
         direct: see `connect`.
         refused: called if a party refuses the terms for good, before the refusal is raised.
         recalled: all answers are known, and parties may have closed the release: they are asked nothing new.
+        part: see `connect`.
 
     Raises:
         DataError: the parties' tables do not partition the table.
@@ -201,7 +203,15 @@ def agree(
     asking = asking or Asking()
     federation = asking.persist(
         lambda: connect(
-            domain, links, left_out, aligned, dealers=dealers, counted=counted, chosen=chosen, direct=direct
+            domain,
+            links,
+            left_out,
+            aligned,
+            dealers=dealers,
+            counted=counted,
+            chosen=chosen,
+            direct=direct,
+            part=part,
         ),
         nothing_delivered,
     )

@@ -18,12 +18,15 @@ from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.certificate import Certificate
+from ..measurers.masked import MaskedMeasurer
+from ..measurers.size import NoisySize
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.dealer import CuratorDealer
+from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import agree
@@ -43,6 +46,8 @@ def release_over_parties(
     dealers: Mapping[str, Connection] | None = None,
     aligned: Aligned | None = None,
     order: ReleaseOrder | None = None,
+    part: PartOfTables | None = None,
+    supposed: NoisySize | None = None,
     marks: Marks | None = None,
     publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
@@ -60,6 +65,8 @@ def release_over_parties(
         dealers: connections to the plan's dealers that are no party and not the curator, by name.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         order: what is released, if it is not what the plan says: the choice of bins, or a release after it.
+        part: of a release of related tables; None of a single table.
+        supposed: its number of records, if it is not that of people; see `MaskedMeasurer.suppose`.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
@@ -77,7 +84,7 @@ def release_over_parties(
     about = replace(order.spec.about, asked=asked.isoformat())
     proposal = order.with_spec(about=about).proposal(journal.release_id)
     agreement = agree(
-        plan.domain,
+        plan.domain if part is None else order.domain,
         links,
         proposal,
         dealers=dealers_of(plan, dealers or {}, signer, keys.child("dealer"), journal),
@@ -91,10 +98,13 @@ def release_over_parties(
         direct=plan.direct,
         refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
+        part=part,
     )
     # The reason as the parties signed it, also when the release is resumed on a later day.
     order = order.with_spec(about=agreement.terms.spec.about)
     measurer = agreement.measurer(asking)
+    if supposed is not None and isinstance(measurer, MaskedMeasurer):
+        measurer.suppose(supposed)
     check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
     made = make_release(order, agreement.terms.plan, measurer, keys, report=report)
     # A resumed release writes the same files, also those that state when its certificate was made, and gives

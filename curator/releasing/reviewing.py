@@ -13,13 +13,29 @@ from ...common.promises.binding import BindingsInMemory
 from ..certificates.verify import sign_terms
 from ..parties.alignments import Aligned
 from ..parties.client import Connection
-from ..parties.federation import Federation, connect
+from ..parties.federation import Federation, PartOfTables, connect
 from ..parties.home import CuratorHome
 from .agreement import Proposing
 from .aligning.session import AlignmentSession
 from .bins.order import bins_order
 from .over_parties import dealers_of, order_of
 from .planning.plan import ReleasePlan
+from .release import ReleaseOrder
+
+
+@dataclass(frozen=True)
+class First:
+    """The part of a release of related tables that is made first.
+
+    Attributes:
+        what: what it is, in words.
+        order: its order.
+        part: what its terms state.
+    """
+
+    what: str
+    order: ReleaseOrder
+    part: PartOfTables
 
 
 @dataclass(frozen=True)
@@ -40,6 +56,7 @@ def review(
     plan: ReleasePlan,
     slices: Sequence[Sequence[Connection]],
     dealers: Mapping[str, Connection],
+    first: First | None = None,
 ) -> Iterator[Reviewed]:
     """Asks all participants of a plan about the terms of the release that would come first.
 
@@ -51,6 +68,7 @@ def review(
         plan: plan of the release.
         slices: connections to its parties, slice by slice.
         dealers: connections to its dealers, by name.
+        first: of related tables, the part that is made first; None of a single table.
 
     Raises:
         DataError: plan and parties do not fit each other.
@@ -65,12 +83,13 @@ def review(
             yield _review(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
             return
         aligned = found.for_population(plan.alignment.population)
-    order = order_of(plan)
-    what = "the release"
-    if plan.bins_share is not None:
+    order = order_of(plan) if first is None else first.order
+    what = "the release" if first is None else first.what
+    if plan.bins_share is not None and first is None:
         order, what = bins_order(order, plan.bins_share), "the choice of bins"
     dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os(), BindingsInMemory())
-    federation = connect(plan.domain, slices, plan.left_out, aligned, dealers=dealing)
+    domain, part = (plan.domain, None) if first is None else (order.domain, first.part)
+    federation = connect(domain, slices, plan.left_out, aligned, dealers=dealing, part=part)
     yield _review(home, what, federation, order.proposal(secrets.token_hex(16)))
 
 

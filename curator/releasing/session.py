@@ -144,7 +144,7 @@ class Session:
             slices = [[watching[name] for name in names] for names in plan.slices]
             values = RandomStream(self.journal.key).child("values").generator()
 
-            aligned = self._alignment(slices)
+            aligned = self.alignment(slices)
             order = order_of(plan)
             if plan.bins_share is not None:
                 secret = private_folder(self.folder) / BINS
@@ -181,7 +181,7 @@ class Session:
             self.journal.finish()
         return released
 
-    def _alignment(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
+    def alignment(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
         """The alignment that the release began with, one that all parties hold, or a new one."""
         if self.plan.alignment is None:
             return None

@@ -121,6 +121,11 @@ class PlainPromise:
     alignment: PlainAlignment | None
 
 
+def adjacency_in_words(name: str) -> str:
+    """Which tables a promise under the adjacency of this name compares, as a sentence."""
+    return _ADJACENCY.get(name, name)
+
+
 def promise_of(certificate: Certificate) -> PlainPromise:
     """The promise of a certificate."""
     promise, plan = certificate.promise, certificate.plan
@@ -138,7 +143,7 @@ def promise_of(certificate: Certificate) -> PlainPromise:
         promise.epsilon is None,
         odds,
         best_guess(epsilon, delta),
-        _ADJACENCY.get(plan.spec.adjacency, plan.spec.adjacency),
+        adjacency_in_words(plan.spec.adjacency),
         _UNKNOWN if protocol is None else protocol.explanation,
         plan.collusion,
         f"{DEALT_BY_CURATOR[0].upper()}{DEALT_BY_CURATOR[1:]}." if plan.dealt_by_curator else "",

@@ -72,6 +72,7 @@ def write(
     fitted: FittedModel,
     table_file: TableFile,
     watch: Watch = ignore_values,
+    records: float | None = None,
 ) -> dict[str, str]:
     """Writes table, model, evidence and report, and a warning if the certificate has labels.
 
@@ -84,6 +85,7 @@ def write(
         fitted: model from which the rows were drawn, and its measurements.
         table_file: how the synthetic table is written.
         watch: called with the values of each block of rows, in several threads.
+        records: number of records; None for that of the certificate.
 
     Returns:
         The SHA-256 of each file, by name, for the certificate.
@@ -96,7 +98,7 @@ def write(
         # A large table takes longer than all other files.
         digest = beside.submit(sha256_of, table)
         fitted.model.save(folder / MODEL)
-        evidence = Evidence.of_release(fitted, certificate)
+        evidence = Evidence.of_release(fitted, certificate, records)
         evidence.save(folder / EVIDENCE)
         write_text(folder / REPORT, release_report(certificate, synthetic))
         digests = {name: sha256_of(folder / name) for name in others}

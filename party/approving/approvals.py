@@ -18,6 +18,7 @@ from ...common.messages import ReleaseTerms
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
+_ROUNDING = 2.0**-40
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY,
@@ -66,6 +67,15 @@ class Request:
     def is_signed(self, number: int, public: bytes) -> bool:
         """Whether the party with this public key signed the decision of this number."""
         return self.decisions[number].is_signed(public, encode_terms(self.terms), number)
+
+
+def _whole_of(terms: ReleaseTerms) -> tuple[object, ...]:
+    """What is the same in all parts of a release of related tables."""
+    part = terms.plan.related
+    assert part is not None
+    parties = tuple((entry.name, entry.slice, entry.identity) for entry in terms.plan.roster)
+    tables = tuple((one.table, one.parent, one.order) for one in part.relations)
+    return parties, tables, terms.unit, terms.spec.protocol, terms.spec.collusions, terms.plan.alignment
 
 
 class Approvals:
@@ -246,7 +256,37 @@ class Approvals:
         )
         if self.automatic:
             return self._decide(request, APPROVED, "policy.toml", "approval = false")
+        if (first := self._begun(request)) is not None:
+            by, reason = first.decisions[-1].by, f"with the first part, {first.terms.release_id}"
+            return self._decide(request, APPROVED, by, reason)
         return request
+
+    def _begun(self, request: Request) -> Request | None:
+        """The approved first part of the release of related tables that a request goes on with, if any.
+
+        Who approved it was told of all parts and what they cost together. The others are of the same parties,
+        tables, promise and curator, and of no more than was left.
+        """
+        part = request.terms.plan.related
+        if part is None:
+            return None
+        rows = self._database.execute("SELECT release_id FROM request ORDER BY rowid").fetchall()
+        found = [one for (release_id,) in rows if (one := self._find(release_id)) is not None]
+        parts = [(one, of) for one in found if (of := one.terms.plan.related) is not None]
+        own = request.terms.release_id
+        parts = [(one, of) for one, of in parts if of.whole == part.whole and one.terms.release_id != own]
+        if not parts:
+            return None
+        (first, stated), asked = parts[0], sum(one.terms.granted_rho for one, _ in parts)
+        goes_on = all(
+            one.state == APPROVED
+            and one.curator == request.curator
+            and one.is_signed(len(one.decisions) - 1, self._identity.public)
+            for one, _ in parts
+        )
+        same = _whole_of(first.terms) == _whole_of(request.terms) and part.zcdp_rho == stated.zcdp_rho
+        left = part.left_rho + asked <= stated.left_rho * (1 + _ROUNDING)
+        return first if goes_on and same and left else None
 
     def _decide(self, request: Request, verdict: str, by: str, reason: str) -> Request:
         number = len(request.decisions)

@@ -73,6 +73,7 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
         "alignment": _alignment(terms, home.keyring.name),
         "labels": _labels(terms, home.keyring.name),
         "bins": _bins(terms),
+        "related": _related(terms),
         "lifetime": _lifetime(terms, policy, ledger.costs(), new=entry is None),
         "refused_by_policy": _refusal_by_policy(terms, policy, home, ledger.costs())
         if entry is None
@@ -170,6 +171,19 @@ def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
         "release": chosen.release_id,
         "zcdp_rho": chosen.zcdp_rho,
         "labels_delta": chosen.labels_delta,
+    }
+
+
+def _related(terms: ReleaseTerms) -> dict[str, Any] | None:
+    part = terms.plan.related
+    if part is None:
+        return None
+    return {
+        "release": part.whole,
+        "table": part.table,
+        "tables": [{"name": one.table, "belongs_to": one.parent} for one in part.relations],
+        "zcdp_rho": part.zcdp_rho,
+        "left_rho": part.left_rho,
     }
 
 

@@ -47,6 +47,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _about(form["about"])
     records = "" if aligning is not None else f"{form['records']} records, "
     yield "table", f"{records}attributes {_sizes(form['attributes'])}"
+    if form["related"] is not None:
+        yield "part", _related_in_words(form["related"])
     if form["unreviewed"]:
         yield (
             "domain",
@@ -68,7 +70,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         yield from _alignment_in_words(aligning, form["protocol"]["trusted"])
     yield "adjacency", f"{form['adjacency']}: {_NEIGHBOURS[Adjacency.named(form['adjacency'])]}"
-    yield "promise", f"{_promise(form['promise'])} for {_protected_unit(form['rows_per_person'])}"
+    yield "promise", f"{_promise(form['promise'])} for {_protected_unit(form)}"
     if form["rows_used"]:
         yield "rows", _rows_used(form["rows_used"])
     yield (
@@ -184,7 +186,23 @@ def _promise(promise: dict[str, float | None]) -> str:
     return f"epsilon {promise['epsilon']:.6g} at delta {promise['delta']:.3g}"
 
 
-def _protected_unit(rows_per_person: int) -> str:
+def _related_in_words(related: dict[str, Any]) -> str:
+    tables = ", ".join(
+        f"{one['name']} (of {one['belongs_to']})" if one["belongs_to"] else one["name"]
+        for one in related["tables"]
+    )
+    return (
+        f"of the release {related['release']} of the related tables {tables}: the records of "
+        f"{related['table']}, in which a person counts as one with all rows; all its parts cost up to rho "
+        f"{related['zcdp_rho']:.6g} at this party, this and those after it up to {related['left_rho']:.6g}. "
+        "Who approves the first part approves the others, within this cost"
+    )
+
+
+def _protected_unit(form: dict[str, Any]) -> str:
+    rows_per_person = form["rows_per_person"]
+    if form["related"] is not None:
+        return "each person with all rows in all tables, whatever their number"
     if rows_per_person == 1:
         return "each record, which is one row of one slice"
     if rows_per_person == ALL_ROWS:

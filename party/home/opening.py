@@ -12,9 +12,11 @@ from ...common.processes.notices import APPROVAL_WAITS, BUDGET_LOW
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Approvals
 from ..counting.engines.folders import empty
+from ..counting.identifiers import Identifiers
 from ..counting.people import People
 from ..institution.institution import Institution, Rules
 from ..institution.records import records_of
+from ..institution.related import read_related
 from ..names import CODES, LEDGER, REQUESTS
 from ..party import Party
 from ..policies.direct import Direct
@@ -32,12 +34,13 @@ def open_party(home: Home) -> Iterator[Opened]:
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
         contextlib.closing(requests_of(home, settings)) as approvals,
     ):
-        before = stamp_of(settings.source())
+        before = {name: stamp_of(source) for name, source in settings.sources().items()}
 
         def check_source() -> None:
-            source = settings.source()
-            source.columns()
-            if stamp_of(source) != before:
+            sources = settings.sources()
+            for source in sources.values():
+                source.columns()
+            if {name: stamp_of(source) for name, source in sources.items()} != before:
                 raise DataError(
                     "the file of its rows was replaced since the party was started; its operator restarts it"
                 )
@@ -75,11 +78,17 @@ def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approval
     curators = [curator.identity for curator in home.curators()]
     rules = Rules(settings.policy, home.pinned_identities(), curators, approvals)
     empty(home.folder / CODES)
+    name, identity = home.keyring.name, home.keyring.identity
+    if settings.tables:
+        related, named = read_related(settings.tables)
+        named = named if settings.identifiers else Identifiers()
+        institution = Institution(name, identity, related.people, rules, identifiers=named, related=related)
+        return Party(institution, ledger, fresh_key, settings.workers)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
     rows, order, identifiers = records_of(
         settings.source(), settings.domain, people, settings.timeout_s, home.folder / CODES
     )
-    institution = Institution(home.keyring.name, home.keyring.identity, rows, rules, order, identifiers)
+    institution = Institution(name, identity, rows, rules, order, identifiers)
     return Party(institution, ledger, fresh_key, settings.workers)
 
 

@@ -25,6 +25,7 @@ from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
 from ..policies.policy import Policy
 from .held import HeldRows, recode_rows, watch_rows
+from .related import RelatedRows
 
 
 class ReleaseLimits(Protocol):
@@ -130,6 +131,8 @@ class Institution:
         order: digest of the key of each row (`order_digest`); None without a key column.
         identifiers: what names the person of each row, by which rows are aligned.
         stated: number of rows that it states, which was released with noise; None to state that of its table.
+        related: related tables, of which records are made for each part of a release; None of a single table.
+            The table then has their columns and people, and no rows.
     """
 
     name: str
@@ -139,6 +142,7 @@ class Institution:
     order: bytes | None = None
     identifiers: Identifiers = field(default_factory=Identifiers)
     stated: int | None = None
+    related: RelatedRows | None = None
 
     @property
     def record_count(self) -> int:
@@ -147,7 +151,7 @@ class Institution:
 
     def digest(self) -> str:
         """SHA-256 (hex) of rows and identifiers."""
-        rows = self.table.digest()
+        rows = self.table.digest() if self.related is None else self.related.digest()
         return self.identifiers.digest(rows) if self.identifiers.columns else rows
 
     def with_chosen_codes(self, plan: Partition) -> Institution:
@@ -156,6 +160,9 @@ class Institution:
         Raises:
             ProtocolError: they were chosen for another domain.
         """
+        if self.related is not None and plan.related is not None:
+            own = next((entry.attributes for entry in plan.roster if entry.name == self.name), ())
+            return replace(self, table=self.related.records(plan.related, own)) if own else self
         if plan.chosen is None:
             return self
         try:
@@ -294,6 +301,23 @@ class Institution:
                 f"the alignment was charged under {made.spec.adjacency.value}, and would cost otherwise "
                 f"under {terms.spec.adjacency.value}; plan both with one adjacency"
             )
+
+    def check_related(self, plan: Partition) -> None:
+        """Refuses to answer of related tables as of one, and the other way round; see `RelatedRows.check`.
+
+        Raises:
+            ProtocolError: the plan is of another kind of table, or relates tables otherwise.
+            PolicyError: the policy does not allow a table.
+        """
+        if isinstance(plan, AlignmentPlan):
+            return
+        if (self.related is None) != (plan.related is None):
+            raise ProtocolError(
+                "expected a plan of this party's kind of tables: with [tables.NAME] of related ones, or "
+                "with a domain of a single one; compare the plan and the policy"
+            )
+        if self.related is not None and plan.related is not None:
+            self.related.check(plan.related, self.rules.policy.tables)
 
     def check_reviewed(self, terms: ReleaseTerms) -> None:
         """Refuses terms that hide which of this party's attributes nobody has reviewed.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...common.data.attributes.attribute import CENSUS
+from ...common.data.related.joint import joint_name
 from ...common.errors import DataError, MosaicError
 from ...common.privacy.cost import ALL_ROWS
 from ..counting.catalogue import engine_of
@@ -17,6 +18,7 @@ from ..counting.rows import CountedRows
 from ..disk import check_room
 from ..home.home import PartyHome
 from ..institution.records import kept_rows, records_of
+from ..institution.related import read_related
 from ..names import CODES
 from ..policies.file import Settings
 from ..sources.checking import Finding, check_rows
@@ -49,6 +51,9 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
     with contextlib.suppress(DataError):
         if warning := home.keyring.certificate.warning():
             yield Finding("certificate", warning, 0, False)
+    if settings.tables:
+        yield from _check_tables(settings)
+        return
     try:
         source = settings.source()
         columns = source.columns()
@@ -68,6 +73,33 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
             yield from _findings_of("key", lambda: _read(source, settings, home.folder / CODES))
     elif not lacking:
         yield from _findings_of("source", lambda: _read(source, settings, home.folder / CODES))
+
+
+def _check_tables(settings: Settings) -> Iterator[Finding]:
+    """What keeps related tables from being read; columns and cells by joint names."""
+    faults = False
+    for table in settings.tables:
+        try:
+            source = table.source()
+            columns = source.columns()
+        except MosaicError as fault:
+            faults = True
+            yield Finding(f"tables.{table.name}", str(fault), 0, True)
+            continue
+        for column in table.keys:
+            if column not in columns:
+                faults = True
+                yield Finding(joint_name(table.name, column), _COLUMN, 0, True)
+        if isinstance(source, FileSource | QuerySource) and table.domain is not None:
+            for found in check_rows(source, table.domain, set(table.keys)):
+                faults = faults or found.refused
+                yield replace(found, where=joint_name(table.name, found.where))
+    if not faults:
+        yield from _findings_of("tables", lambda: _read_related(settings))
+
+
+def _read_related(settings: Settings) -> None:
+    read_related(settings.tables)
 
 
 def _read(source: Source, settings: Settings, folder: Path) -> Iterator[Finding]:

@@ -168,7 +168,8 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read_columns(home: PartyHome) -> None:
-    Settings.load(home.folder).source().columns()
+    for source in Settings.load(home.folder).sources().values():
+        source.columns()
 
 
 def _reachable(home: PartyHome, address: str | None) -> Diagnosis:

@@ -13,7 +13,7 @@ from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.tables import Table
 from ...common.forms.toml_file import read_by_form
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
 from ...common.processes.workers import Workers
@@ -23,6 +23,7 @@ from .domain import checked_domain, identifiers_of
 from .form import FORM, TO_BEGIN
 from .policy import Policy, Records
 from .serve import Serve
+from .tables import TableSettings, tables_of
 from .workers import workers_of
 
 if TYPE_CHECKING:
@@ -44,12 +45,13 @@ class Settings:
         approval: whether a person approves every release.
         serve: how the daemon is reached.
         direct: `send` and `take`, of openings without the curator.
-        domain: of the party's attributes.
+        domain: of the party's attributes; of related tables, by joint names.
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
         timeout_s: seconds that a statement of the source's engine may take.
         workers: compute beside the threads of its calls.
         notify: how its operator is told of events; None for not at all.
+        tables: its related tables; empty of a single table.
     """
 
     policy: Policy
@@ -62,6 +64,7 @@ class Settings:
     timeout_s: float
     workers: Workers
     notify: Notify | None
+    tables: tuple[TableSettings, ...]
     _source: Mapping[str, Any]
     _folder: Path
 
@@ -73,10 +76,14 @@ class Settings:
             DataError: it is missing or does not hold together; names the key.
         """
         content = read_by_form(home / POLICY, FORM, TO_BEGIN)
-        source, policy = content["source"], content.get("policy", {})
+        source, policy = content.get("source", {}), content.get("policy", {})
+        tables = tables_of(content["tables"], home) if "tables" in content else ()
         key, records = source.get("key"), _records(content.get("records", {}))
-        _check_key(key, records, policy)
-        limits, identifiers = _policy(policy, records), identifiers_of(source)
+        if tables:
+            _check_related(policy)
+        else:
+            _check_key(key, records, policy)
+        limits, identifiers = _policy(policy, records), identifiers_of(content)
         for name in identifiers:
             check_identifier(name)
         _check_alignment(identifiers, limits)
@@ -92,12 +99,13 @@ class Settings:
             float(source.get("timeout_s", _TIMEOUT_S)),
             workers_of(POLICY, content.get("workers", {})),
             Notify.of(POLICY, content),
+            tables,
             source,
             home,
         )
 
     def source(self) -> Source:
-        """Where the rows live.
+        """Where the rows of a single table live.
 
         Raises:
             DataError: none is named, or more than one, or it is not there.
@@ -105,6 +113,12 @@ class Settings:
         from .source import source_of
 
         return source_of(self._source, self._folder)
+
+    def sources(self) -> dict[str, Source]:
+        """Where the rows of each table live; that of a single table is called `source`."""
+        if self.tables:
+            return {table.name: table.source() for table in self.tables}
+        return {"source": self.source()}
 
 
 def keys_set(home: Path) -> list[str]:
@@ -134,6 +148,14 @@ def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> 
         raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
 
 
+def _check_related(policy: Mapping[str, Any]) -> None:
+    if rows_of(policy.get("max_rows_per_person", 1)) != ALL_ROWS:
+        raise DataError(
+            f"{POLICY}: related tables are released with all rows of a person alone; set max_rows_per_person "
+            "= " + '"all", or take the tables out'
+        )
+
+
 def _check_alignment(identifiers: Mapping[str, str], policy: Policy) -> None:
     if not policy.max_alignment_rho:
         return
@@ -161,6 +183,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),
         records=records,
+        tables=frozenset(entries.get("tables", [])),
         max_rows_per_person=rows_of(entries.get("max_rows_per_person", 1)),
         min_parties=entries.get("min_parties", 1),
         veto_evaluators=frozenset(entries.get("veto_evaluators", [])),

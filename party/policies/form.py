@@ -17,22 +17,39 @@ _LIMIT = Number(least=0)
 _NAMES = ListOf(Text(), like="a list of names")
 _COLUMN = Text(".+", "the name of a column")
 
+_PLACE = {
+    "file": Key(Text(), "A table: .csv, .tsv, either with .gz, or .parquet."),
+    "header": Key(Truth(), "With file: whether the first line of a CSV names the columns."),
+    "query": Key(Text(), "What DuckDB or the engine can read."),
+    "database": Key(Text(), "With query: a file of DuckDB or SQLite, opened read-only."),
+    "kind": Key(Text(), "A source that another installed package brings."),
+    "options": Key(MapOf(Anything()), "Options of that source."),
+    "engine": Key(Text(), "postgres, spark, or adbc: and a driver."),
+    "table": Key(Text(), "A table of the engine."),
+    "connection": Key(Text(), "Where the secret connection stands: env:NAME or file:PATH."),
+    "order_by": Key(Text(), "A column that gives the rows one order."),
+    "timeout_s": Key(Number(least=1), "Seconds after which a statement of the engine is ended."),
+}
+
 _SOURCE = Table(
     {
         "domain": Key(Text(), "The domain file: which values each attribute may take.", required=True),
-        "file": Key(Text(), "A table: .csv, .tsv, either with .gz, or .parquet."),
-        "header": Key(Truth(), "With file: whether the first line of a CSV names the columns."),
-        "query": Key(Text(), "What DuckDB or the engine can read."),
-        "database": Key(Text(), "With query: a file of DuckDB or SQLite, opened read-only."),
-        "kind": Key(Text(), "A source that another installed package brings."),
-        "options": Key(MapOf(Anything()), "Options of that source."),
-        "engine": Key(Text(), "postgres, spark, or adbc: and a driver."),
-        "table": Key(Text(), "A table of the engine."),
-        "connection": Key(Text(), "Where the secret connection stands: env:NAME or file:PATH."),
-        "order_by": Key(Text(), "A column that gives the rows one order."),
-        "timeout_s": Key(Number(least=1), "Seconds after which a statement of the engine is ended."),
+        **_PLACE,
         "key": Key(Text(), "The column that names the person of each row."),
         "identifiers": Key(MapOf(_COLUMN), "To align rows: agreed name and column of each identifier."),
+    }
+)
+
+_TABLE = Table(
+    {
+        "domain": Key(Text(), "The domain file of its columns but keys; without one, it holds keys alone."),
+        **_PLACE,
+        "key": Key(_COLUMN, "The column that names its rows, to which those of other tables belong."),
+        "belongs_to": Key(
+            MapOf(_COLUMN, some=True),
+            'Column that holds the key of another table = that table: { id = "patients" }.',
+        ),
+        "order": Key(_COLUMN, "The column by which rows of one parent are in order."),
     }
 )
 
@@ -67,6 +84,7 @@ _POLICY = Table(
         "max_cells": Key(whole(0), "Upper limit of the cells of one marginal."),
         "min_records": Key(whole(0), "With fewer rows the party takes part in nothing."),
         "min_tolerated": Key(whole(0), "masked: so many other parties may collude."),
+        "tables": Key(_NAMES, "Related tables of which releases may be."),
         "max_rows_per_person": Key(ROWS, "A release has to cover at least so many, or all; needs a key."),
         "min_parties": Key(whole(1), "Least number of parties with different identities."),
         "veto_evaluators": Key(_NAMES, "masked: parties that may not compute scores from shares."),
@@ -86,7 +104,8 @@ _POLICY = Table(
 
 FORM = Table(
     {
-        "source": Key(_SOURCE, "Where the rows live.", required=True),
+        "source": Key(_SOURCE, "Where the rows live."),
+        "tables": Key(MapOf(_TABLE), "Related tables of the same people, in place of [source]."),
         "records": Key(_RECORDS, "Whose records they are."),
         "serve": Key(SERVE, "How the daemon is reached."),
         "direct": Key(_DIRECT, "Openings from party to party without the curator."),

@@ -113,6 +113,7 @@ class Policy:
         max_active_releases: number of releases whose deliveries are kept at the same time; so many times the
             memory and the disk of one may be used in total.
         lifetime_labels_delta: largest delta of the labels of all releases together; None for that of one.
+        tables: names of the related tables of which releases may be.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -139,6 +140,7 @@ class Policy:
     max_queries: int = 10_000
     max_active_releases: int = 8
     lifetime_labels_delta: float | None = None
+    tables: frozenset[str] = frozenset()
 
     def refusals(
         self, terms: ReleaseTerms, record_count: int, reserved: Iterable[Cost]
@@ -150,7 +152,10 @@ class Policy:
             record_count: number of rows of the party.
             reserved: what the releases accepted so far reserve or spent.
         """
-        granted, total = Fraction(terms.granted_rho), self.total((*reserved, terms.granted_cost))
+        part = terms.plan.related
+        # Of a release in parts, all that are left are decided on with each.
+        granted = Fraction(terms.granted_rho if part is None else part.zcdp_rho)
+        total = self.total((*reserved, terms.granted_cost if part is None else part.left(terms.unit)))
         if terms.protocol_version != PROTOCOL_VERSION:
             yield PolicyError(
                 f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "

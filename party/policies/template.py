@@ -40,6 +40,14 @@ domain = "domain.json"
 # None of these columns can be in the domain.
 # identifiers = { national_id = "nid", surname = "name", born = "date_of_birth" }
 
+# In place of [source], related tables of the same people, each with one of the sources above:
+# [tables.stays]
+# domain = "stays.json"          # without one, the table holds keys alone, such as a list of people
+# file = "stays.parquet"
+# key = "stay"                   # if rows of other tables belong to its rows
+# belongs_to = { id = "patients" }
+# order = "admitted"
+
 [records]
 # One record is one row of one slice. Without same_as, the party takes part only alone.
 # same_as = []                   # the pinned parties that hold other columns of the same people; [] for none
@@ -80,6 +88,7 @@ max_cells = 0                    # upper limit of the cells of one marginal, suc
 min_records = 100                # with fewer rows the party takes part in nothing
 max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many; "all": a
                                  # release has to be of people with all rows, of whom each counts as one
+# tables = ["stays"]             # of related tables: those of which releases may be
 min_parties = 1                  # least number of parties with different identities
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
 veto_evaluators = []             # masked: parties that may not compute scores from shares

@@ -24,7 +24,7 @@ from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.people.keys import keys_as_texts
 from ...curator.people.release import PeopleRelease
-from ...curator.people.shape import Family, Kin, bounds_of
+from ...curator.people.shape import Family, Kin, bounds_of, numbers_on
 from ...curator.people.summaries import Summary, TimeTo
 from ...curator.results.raw_frames import cells_of
 from .metrics import PRIVATE
@@ -384,7 +384,7 @@ def _ends_outside(side: Side, table: Kin, end: Attribute, where: str) -> NDArray
     """Which rows end before they begin, or after their parent does."""
     assert table.steps is not None
     line = side.line(table)
-    ends = table.steps.numbers(line.rows[end.name], np.nan)
+    ends = numbers_on(table.steps, line.rows[end.name], np.nan)
     if where == "before":
         return ends < line.values
     return np.zeros(len(ends), dtype=np.bool_) if line.high is None else ends > line.high

@@ -24,6 +24,7 @@ from ...party.counting.identifiers import Identifiers
 from ...party.dealing.dealer import Dealer
 from ...party.dealing.policy import DealerPolicy
 from ...party.institution.institution import Institution, Rules
+from ...party.institution.related import RelatedRows
 from ...party.party import Party
 from ...party.policies.policy import Policy, Records
 from ...party.serving.servicer import PartyServicer
@@ -91,7 +92,7 @@ def dealer_names(count: int) -> list[str]:
 
 
 def start_parties(
-    pieces: Sequence[Sequence[Table | PeopleRows]],
+    pieces: Sequence[Sequence[Table | PeopleRows | RelatedRows]],
     policy: Policy,
     keys: RandomStream,
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
@@ -102,7 +103,7 @@ def start_parties(
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
     Args:
-        pieces: for each slice, the table of each party.
+        pieces: for each slice, the table of each party, or its related tables.
         policy: policy of every party, but for whose records it holds, which follows from the pieces.
         keys: source of the parties' keys.
         identifiers: for each slice, the identifier of each row of each party, by which rows are aligned; None
@@ -124,8 +125,11 @@ def start_parties(
         records = Records(frozenset(names[i]) - {name}, order_guaranteed=identifiers is None)
         rules = Rules(replace(policy, records=records), peers)
         naming = Identifiers({} if identifiers is None else {_KEY: identifiers[i][j]})
+        held = pieces[i][j]
+        related = held if isinstance(held, RelatedRows) else None
+        rows = held.people if isinstance(held, RelatedRows) else held
         institution = Institution(
-            name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated
+            name, identities[name], rows, rules, identifiers=naming, stated=stated, related=related
         )
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), fresh(keys.child(name)))))
 

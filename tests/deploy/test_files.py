@@ -109,7 +109,8 @@ def test_the_image_is_built_from_the_product_alone_and_runs_as_its_own_user():
     kept = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
     assert [line for line in kept if line[0] not in "#!"] == ["*", "**/__pycache__"]
     assert {line[1:] for line in kept if line[0] == "!"} == {
-        *("__init__.py", "command.py", "testing.py", "py.typed", "common", "curator", "party", "simulations"),
+        *("__init__.py", "command.py", "testing.py", "py.typed"),
+        *("common", "curator", "party", "simulations", "synthesis"),
         *("pyproject.toml", "setup.py", "README.md", "LICENSE"),
     }
     assert re.findall(r"^USER (.*)$", DOCKERFILE, flags=re.M) == ["10001:10001"]

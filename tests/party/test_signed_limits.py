@@ -137,6 +137,6 @@ def test_labels_take_the_share_of_delta_of_their_attribute():
     search = LabelSearch(("sex", "hiv"), 1e-6)
     asked = query("sex", query_id="labels 1", form=AnswerForm.LABELS)
     labelled = terms_with(terms, labels=search, budget=Budget(epsilon=1.0, delta=1e-5))
-    assert asked.cost(labelled).delta * 2 == labelled.granted.delta
+    assert asked.cost(labelled).delta * 2 == labelled.granted_cost.delta
     with pytest.raises(MosaicError, match="looks for no labels"):
         asked.cost(terms)

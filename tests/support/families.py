@@ -8,7 +8,7 @@ import numpy as np
 from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.people.rows import Rows
+from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.curator.people.shape import Family, Kin, number_name
 
 MOST = 7

@@ -9,12 +9,13 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.statement import Claim
-from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
+from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import make_release
 from dpmosaic.party.policies.policy import Policy
+from support.verifiers import failed_checks
 
 SIGNER = Identity.from_seed(b"c" * 32)
 TLS = self_signed("a", new_tls_key(), datetime.now(UTC))
@@ -75,4 +76,4 @@ def listed(links, domain):
 
 def failed(certificate, federation, folder=None):
     """What a reader detects."""
-    return {one.what for one in verify_certificate(certificate, federation, folder) if not one.passed}
+    return failed_checks(certificate, federation, folder)

@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
-from dpmosaic.synthesis import related_over_parties
+from dpmosaic.party.institution.related import RelatedRows
 from dpmosaic.synthesis.related_over_parties import Holders, simulate_people
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
@@ -37,7 +36,6 @@ def test_columns_are_as_from_one_place(holders):
         for column in known:
             found, wanted = (one.marginal((column,)) for one in (ours, theirs))
             if found.size == wanted.size:
-                # By parts: of codes, a parent's rows are divided by evened numbers, which are drawn.
                 assert np.abs(found / found.sum() - wanted / wanted.sum()).sum() / 2 < 0.05
     assert set(made.tables["stays"]["id"]) <= set(made.tables["patients"]["id"])
     assert abs(len(made.tables["stays"]) / len(patients()["stays"]) - 1) < 0.2
@@ -68,33 +66,28 @@ def test_people_of_whom_a_party_has_no_row_are_people_all_the_same():
 def test_what_was_spent_is_within_the_promise(holders):
     certificate = over(holders, epsilon=1.0, delta=1e-6).certificate
     assert certificate.epsilon_spent <= 1.0
-    assert {part.of for part in certificate.parts} >= {"records", "numbers of rows of stays"}
+    assert {part.of for part in certificate.parts} >= {"records", "bins of columns and of numbers of rows"}
     assert all(part.zcdp_rho > 0 for part in certificate.parts)
 
 
 @pytest.mark.slow
 def test_a_party_holds_at_most_one_part_of_each_person_of_each_table(monkeypatch):
-    held = []
-    monkeypatch.setattr(
-        related_over_parties._Over, "_rows_of_party", watched(related_over_parties._Over._rows_of_party, held)
-    )
+    held, made = [], RelatedRows.records
+
+    def watched(self, part, own):
+        held.append((part.table, own, made(self, part, own)))
+        return held[-1][2]
+
+    monkeypatch.setattr(RelatedRows, "records", watched)
     over(APART)
-    assert len(held) == 6
-    for rows in held:
-        assert isinstance(rows, PeopleRows)
+    assert {table for table, _, _ in held} == set(ALL)
+    for _, own, rows in held:
         assert rows.record_count == 400
         assert np.bincount(rows.person, rows.weights, 400).max() <= WEIGHT_PARTS
-    # Of the patients' party, one row of each person, whatever the number of stays.
-    assert all(len(rows.person) == 400 for rows in held[::2])
-    assert Fraction(int(held[0].weights.sum()), WEIGHT_PARTS) == 400
-
-
-def watched(method, held):
-    def called(self, *arguments):
-        held.append(method(self, *arguments))
-        return held[-1]
-
-    return called
+        if "sex" in own:
+            # Of the patients' party, one row of each person, whatever the number of stays.
+            assert len(rows.person) == 400
+            assert Fraction(int(rows.weights.sum()), WEIGHT_PARTS) == 400
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,8 @@ def test_a_first_row_and_no_other_has_none_before_it(release):
 
 
 def test_weights_of_a_person_stay_below_one_with_evened_numbers(release):
+    from dpmosaic.common.data.related.rows import Rows
     from dpmosaic.common.privacy.cost import WEIGHT_PARTS
-    from dpmosaic.curator.people.rows import Rows
 
     family = release.family
     assert family["visits"].evened > 1

@@ -8,9 +8,9 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.people.keeping import rules_kept
-from dpmosaic.curator.people.rows import Rows
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
 pytestmark = pytest.mark.slow

@@ -16,6 +16,7 @@ from ...parties.direct_streams import DirectStreams
 
 DEFAULT_MECHANISM = "mosaic"
 
+_COLUMN = Text(".+", "the name of a column")
 _PARTIES = ListOf(Text(), some=True, like="a list of names")
 
 _SLICE = Table(
@@ -25,6 +26,22 @@ _SLICE = Table(
             MapOf(TEXTS, "a table of lists of attributes"),
             "By party, attributes that another party of the slice answers for.",
         ),
+        "holds": Key(
+            MapOf(TEXTS, "a table of lists of tables"),
+            "By party, the related tables that it holds; a party alone in its slice holds all.",
+        ),
+    }
+)
+
+_TABLE = Table(
+    {
+        "domain": Key(Text(), "The domain file of its columns but keys; without one, it holds keys alone."),
+        "key": Key(_COLUMN, "The column that names its rows, to which those of other tables belong."),
+        "belongs_to": Key(
+            MapOf(_COLUMN, some=True),
+            'Column that holds the key of another table = that table: { id = "patients" }.',
+        ),
+        "order": Key(_COLUMN, "The column by which rows of one parent are in order."),
     }
 )
 
@@ -66,6 +83,7 @@ def plan_form() -> Table:
         {
             "about": Key(_ABOUT, "What every party reads before it decides."),
             "release": Key(_release(), "What is released.", required=True),
+            "tables": Key(MapOf(_TABLE), "Related tables of the same people, in place of a domain."),
             "alignment": Key(_ALIGNMENT, "How rows of the same people are found."),
             "bins": Key(Table({"share": Key(SHARE, "Share of the budget that chooses bins.")})),
             "network": Key(_NETWORK, "Deadlines, retries, and where parties dial the curator."),
@@ -77,7 +95,7 @@ def plan_form() -> Table:
 def _release() -> Table:
     return Table(
         {
-            "domain": Key(Text(), "The domain file of the whole table.", required=True),
+            "domain": Key(Text(), "The domain file of the whole table; of related tables, see [tables]."),
             "epsilon": Key(POSITIVE, "The promise, with delta."),
             "delta": Key(SHARE, "The promise, with epsilon."),
             "rho": Key(POSITIVE, "The promise in zCDP, instead of epsilon."),

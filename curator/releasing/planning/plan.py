@@ -11,6 +11,7 @@ from typing import Any
 from ....common.about import About
 from ....common.bounded import read_bytes, toml_of
 from ....common.data.domain import Domain
+from ....common.data.related.joint import joint_domain
 from ....common.errors import DataError
 from ....common.forms.options import options_of
 from ....common.forms.tables import check_file
@@ -26,6 +27,7 @@ from ...parties.direct_streams import DirectStreams
 from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
+from .tables import PlannedTables
 
 _CALLS = {"call_seconds": "call_s", "tries": "tries"}
 """Keys of [network] -> fields of `RetryPolicy`."""
@@ -54,6 +56,7 @@ class ReleasePlan:
         alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
         bins_share: share of the budget by which a release of its own chooses the codes of open attributes;
             None if the domain has none.
+        tables: related tables, whose columns are those of the domain by joint names; None of a single table.
     """
 
     text: str
@@ -72,6 +75,7 @@ class ReleasePlan:
     direct: DirectStreams
     alignment: AlignmentOrder | None
     bins_share: float | None
+    tables: PlannedTables | None
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
@@ -95,6 +99,10 @@ class ReleasePlan:
         """A plan from its TOML values."""
         check_file("plan", plan_form(), form)
         release, network = form["release"], form.get("network", {})
+        if ("tables" in form) == ("domain" in release):
+            raise DataError(
+                "plan: expected either domain in [release] or [tables.NAME], got both or none; keep one"
+            )
         budget = Budget(release.get("epsilon"), release.get("delta"), release.get("rho"))
         options = {name: release[name] for name in options_of(ReleaseSpec) if name in release}
         spec = ReleaseSpec.of(budget, options, _about(form.get("about", {})))
@@ -109,9 +117,10 @@ class ReleasePlan:
                 f"plan: the protocol {protocol.name!r} is for one party with the whole table; choose another"
             )
         dealers = _dealers(release, protocol, slices)
+        tables = _tables(form, folder, spec)
         target = release.get("target")
         workload = release.get("workload", "2way" if target is None else None)
-        domain = Domain.load(folder / release["domain"])
+        domain = Domain.load(folder / release["domain"]) if tables is None else joint_domain(tables.domains)
         if target is not None:
             _check_target(target, workload, domain)
         mechanism, variant = release.get("mechanism", DEFAULT_MECHANISM), release.get("variant", "default")
@@ -133,7 +142,8 @@ class ReleasePlan:
             network.get("listen"),
             DirectStreams(network.get("direct", DirectStreams.NEVER)),
             _alignment(form.get("alignment"), spec),
-            _bins_share(form.get("bins"), domain),
+            _bins_share(form.get("bins"), domain) if tables is None else _share_of(form.get("bins", {})),
+            tables,
         )
 
     def with_settings(self, settings: Mapping[str, str]) -> ReleasePlan:
@@ -163,6 +173,43 @@ class ReleasePlan:
     def participants(self) -> tuple[str, ...]:
         """Names of all that the curator connects to: the parties, then the dealers that are none."""
         return (*self.parties, *self.other_dealers)
+
+
+def _tables(form: Mapping[str, Any], folder: Path, spec: ReleaseSpec) -> PlannedTables | None:
+    """The related tables of a plan; None of a single table.
+
+    Raises:
+        DataError: both or none are stated, or an option is none of related tables.
+    """
+    release, slices = form["release"], form["slice"]
+    if "tables" not in form:
+        if any("holds" in piece for piece in slices):
+            raise DataError("plan: holds goes with [tables.NAME]; take it out")
+        return None
+    for key in ("workload", "target", "sample", "check"):
+        if key in release:
+            raise DataError(f"plan: {key} in [release] goes with a single table; take it out")
+    if any("leaves_out" in piece for piece in slices):
+        raise DataError("plan: leaves_out goes with a single table; state the tables of parties in holds")
+    if spec.rows_per_person != ALL_ROWS:
+        raise DataError(
+            f"plan: related tables are released for people with all rows; set rows_per_person = {ALL!r}"
+        )
+    if spec.protocol != MASKED.name:
+        raise DataError(
+            f"plan: related tables are released with the protocol {MASKED.name!r} as yet, got "
+            f"{spec.protocol!r}; choose it"
+        )
+    if "alignment" not in form and any(len(piece["parties"]) > 1 for piece in slices):
+        raise DataError(
+            "plan: parties that hold different tables of the same people are aligned by their keys; add "
+            "[alignment]"
+        )
+    return PlannedTables.parse(form["tables"], slices, folder)
+
+
+def _share_of(section: Mapping[str, Any]) -> float:
+    return check_share(section.get("share", DEFAULT_SHARE))
 
 
 def _dealers(

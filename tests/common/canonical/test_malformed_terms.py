@@ -3,6 +3,7 @@
 import inspect
 import struct
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
 from dpmosaic.common.canonical.terms import TERMS, decode_terms
-from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.errors import DataError, ProtocolError
+from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
 from support.terms import RELEASE_ID
 
 A, B = ("a", 2), ("b", 3)
@@ -43,10 +45,10 @@ def choice(release_id="f" * 32, certificate="c" * 64, rho=0.5, runs=("a",), labe
     return text(release_id) + text(certificate) + real(rho) + bins + texts + real(delta)
 
 
-def partition(attributes=(A, B), roster=WHOLE, alignments=(), choices=()):
+def partition(attributes=(A, B), roster=WHOLE, alignments=(), choices=(), parts=()):
     """Which party holds what, consistent or not."""
     named = items(text(name) + integer(size) for name, size in attributes)
-    return named + items(roster) + items(alignments) + items(choices)
+    return named + items(roster) + items(alignments) + items(choices) + items(parts)
 
 
 def masked(tolerated=0, ring_bits=32, evaluators=(), dealers=(), check="", sample=0):
@@ -440,3 +442,49 @@ def test_one_identity_in_two_roles_under_two_names_is_refused(dealers, named):
     decode_terms(terms(masked(dealers=[D, ("e", b"e" * 32), ("f", b"f" * 32)]), plan=partition(roster=TWO)))
     with pytest.raises(ProtocolError, match=f"{named} have the same"):
         decode_terms(terms(masked(dealers=dealers), plan=partition(roster=TWO)))
+
+
+RELATED = RelatedPart(
+    "a" * 32,
+    2.0,
+    1.0,
+    "stays",
+    (Relation("people", "", ""), Relation("stays", "people", "day")),
+    (KnownColumn("a", "stays", Way.STEP, ""), KnownColumn("b", "people", Way.NUMBER, "stays", starts=(0, 1))),
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"whole": "a"},
+        {"left_rho": 0.0},
+        {"left_rho": 3.0},
+        {"table": "others"},
+        {"relations": (Relation("stays", "people", ""),)},
+        {
+            "relations": (
+                Relation("people", "", ""),
+                Relation("people", "", ""),
+                Relation("stays", "people", ""),
+            )
+        },
+        {"table": "people"},
+        {"columns": (KnownColumn("a", "people", Way.CODE, "x", before=True),)},
+        {"columns": (KnownColumn("a", "people", Way.NUMBER, "others", starts=(0, 1)),)},
+    ],
+)
+def test_an_inconsistent_part_of_related_tables_is_refused(change):
+    with pytest.raises(DataError):
+        replace(RELATED, **change)
+
+
+@pytest.mark.parametrize("starts", [(), (1, 2), (0, 2, 2)])
+def test_numbers_of_rows_have_increasing_starts(starts):
+    with pytest.raises(DataError, match="increasing starts"):
+        KnownColumn("b", "people", Way.NUMBER, "stays", starts=starts)
+
+
+def test_groups_are_all_of_some_code():
+    with pytest.raises(DataError, match="groups that are all"):
+        KnownColumn("a", "stays", Way.STEP, "", groups=(0, 2))

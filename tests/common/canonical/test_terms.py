@@ -51,62 +51,88 @@ def stated(terms):
     plan, masked, aligning = terms.plan, terms.masked_plan, terms.aligning
     purpose, spec = terms.purpose, terms.spec
     alignment = plan.alignment
+    return (
+        {
+            "release_id": terms.release_id,
+            "protocol_version": terms.protocol_version,
+            "protocol": terms.spec.protocol,
+            "adjacency": terms.spec.adjacency.value,
+            "granted_rho": terms.granted_rho,
+            "attributes": [[name, plan.domain[name].size] for name in plan.domain],
+            "roster": [
+                [e.name, e.slice, list(e.attributes), e.record_count, e.identity.hex()] for e in plan.roster
+            ],
+            "alignment": alignment
+            and {
+                "alignment_id": alignment.alignment_id,
+                "population": alignment.population.value,
+                "people": [list(counts) for counts in alignment.people],
+                "zcdp_rho": str(alignment.zcdp_rho),
+                "match_keys": alignment.match_keys,
+            },
+            "chosen": plan.chosen
+            and {
+                "release_id": plan.chosen.release_id,
+                "certificate": plan.chosen.certificate,
+                "zcdp_rho": plan.chosen.zcdp_rho,
+                "runs": {name: list(firsts) for name, firsts in plan.chosen.coding.runs.items()},
+                "labels": {name: list(texts) for name, texts in plan.chosen.coding.labels.items()},
+                "labels_delta": plan.chosen.labels_delta,
+            },
+            "aligning": aligning
+            and {
+                "match": [list(key) for key in aligning.match],
+                "keying": aligning.keying,
+                "duplicates": aligning.duplicates,
+                "across_slices": aligning.across_slices,
+            },
+            "masked": masked
+            and {
+                "tolerated": masked.tolerated,
+                "ring_bits": masked.ring.bits,
+                "evaluators": list(masked.evaluators),
+                "dealers": [[dealer.name, dealer.identity.hex()] for dealer in masked.dealers],
+                "check": masked.check,
+            },
+            "epsilon": spec.budget.epsilon,
+            "delta": spec.budget.delta,
+            "zcdp_rho": spec.budget.zcdp_rho,
+            "domain_digest": purpose.domain_digest,
+            "mechanism": purpose.mechanism,
+            "workload": purpose.workload,
+            "workload_digest": purpose.workload_digest,
+            "rows_per_person": spec.rows_per_person,
+            "collusions": spec.collusions,
+            "sample": spec.sample,
+            "rows": spec.rows,
+            "labels": purpose.labels
+            and {"attributes": list(purpose.labels.attributes), "delta": purpose.labels.delta},
+        }
+        | stated_reason(purpose, spec.about)
+        | stated_part(plan.related)
+    )
+
+
+def stated_part(part):
+    """What only parts of a release of related tables state."""
+    if part is None:
+        return {}
+    columns = [
+        [one.name, one.table, one.way.value, one.source, one.before, list(one.groups), list(one.starts)]
+        for one in part.columns
+    ]
+    runs = {name: {of: list(firsts) for of, firsts in one.runs.items()} for name, one in part.codings.items()}
     return {
-        "release_id": terms.release_id,
-        "protocol_version": terms.protocol_version,
-        "protocol": terms.spec.protocol,
-        "adjacency": terms.spec.adjacency.value,
-        "granted_rho": terms.granted_rho,
-        "attributes": [[name, plan.domain[name].size] for name in plan.domain],
-        "roster": [
-            [e.name, e.slice, list(e.attributes), e.record_count, e.identity.hex()] for e in plan.roster
-        ],
-        "alignment": alignment
-        and {
-            "alignment_id": alignment.alignment_id,
-            "population": alignment.population.value,
-            "people": [list(counts) for counts in alignment.people],
-            "zcdp_rho": str(alignment.zcdp_rho),
-            "match_keys": alignment.match_keys,
-        },
-        "chosen": plan.chosen
-        and {
-            "release_id": plan.chosen.release_id,
-            "certificate": plan.chosen.certificate,
-            "zcdp_rho": plan.chosen.zcdp_rho,
-            "runs": {name: list(firsts) for name, firsts in plan.chosen.coding.runs.items()},
-            "labels": {name: list(texts) for name, texts in plan.chosen.coding.labels.items()},
-            "labels_delta": plan.chosen.labels_delta,
-        },
-        "aligning": aligning
-        and {
-            "match": [list(key) for key in aligning.match],
-            "keying": aligning.keying,
-            "duplicates": aligning.duplicates,
-            "across_slices": aligning.across_slices,
-        },
-        "masked": masked
-        and {
-            "tolerated": masked.tolerated,
-            "ring_bits": masked.ring.bits,
-            "evaluators": list(masked.evaluators),
-            "dealers": [[dealer.name, dealer.identity.hex()] for dealer in masked.dealers],
-            "check": masked.check,
-        },
-        "epsilon": spec.budget.epsilon,
-        "delta": spec.budget.delta,
-        "zcdp_rho": spec.budget.zcdp_rho,
-        "domain_digest": purpose.domain_digest,
-        "mechanism": purpose.mechanism,
-        "workload": purpose.workload,
-        "workload_digest": purpose.workload_digest,
-        "rows_per_person": spec.rows_per_person,
-        "collusions": spec.collusions,
-        "sample": spec.sample,
-        "rows": spec.rows,
-        "labels": purpose.labels
-        and {"attributes": list(purpose.labels.attributes), "delta": purpose.labels.delta},
-    } | stated_reason(purpose, spec.about)
+        "related": {
+            "whole": part.whole,
+            "zcdp_rho": part.zcdp_rho,
+            "left_rho": part.left_rho,
+            "table": part.table,
+            "relations": [[one.table, one.parent, one.order, one.evened] for one in part.relations],
+            "columns": columns,
+            "runs": runs,
+        }
+    }
 
 
 def stated_reason(purpose, about):

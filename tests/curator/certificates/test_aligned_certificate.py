@@ -22,7 +22,7 @@ from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.certificate import Certificate
-from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
+from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
@@ -32,6 +32,7 @@ from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.curator.report.page import release_report
 from support.aligned import ALIGNMENT_ID, SIGMA, AlignedRelease, People
 from support.certificates import signed_by
+from support.verifiers import failed_checks
 
 pytestmark = pytest.mark.slow
 
@@ -86,8 +87,7 @@ def failed(made, certificate):
         Card.issue(PARTY, each.name, each.identity, TLS, Domain.coded({"a": 2})) for each in institutions
     )
     curator = Card.issue(CURATOR, "c", SIGNER, TLS, None)
-    lines = verify_certificate(certificate, FederationList(curator, cards))
-    return {line.what for line in lines if not line.passed}
+    return failed_checks(certificate, FederationList(curator, cards))
 
 
 def signed_again(made, certificate):

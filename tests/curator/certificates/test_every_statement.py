@@ -3,6 +3,7 @@
 import copy
 import functools
 import itertools
+import json
 from dataclasses import fields, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ from support.certificates import signed_by
 from support.parties import started
 from support.terms import id_of, terms_with
 from support.two_releases import LIMITS, failed, listed, released, signing
+from support.verifiers import NODE, Refused, second
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 UNREVIEWED = Domain.from_json({"a": {"type": "codes", "n": 2, "reviewed": False}, "b": 3})
@@ -125,6 +127,9 @@ def is_noticed(changed):
     try:
         certificate = Certificate.from_json(changed)
     except DataError:
+        if NODE is not None:
+            with pytest.raises(Refused):
+                second("digest", certificate=json.dumps(changed))
         return True
     signed, identities = certified()
     if certificate.digest() == signed.digest():

@@ -40,6 +40,7 @@ from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
 from support.certificates import signed_by
+from support.verifiers import failed_checks
 
 pytestmark = pytest.mark.slow
 
@@ -134,8 +135,7 @@ def federation(curator=SIGNER, **others):
 
 
 def failed(certificate, listed=None, folder=None):
-    found = verify_certificate(certificate, listed or federation(), folder)
-    return {line.what for line in found if not line.passed}
+    return failed_checks(certificate, listed or federation(), folder)
 
 
 def changed(certificate, path, value):

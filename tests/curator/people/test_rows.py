@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 
 from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
-from dpmosaic.curator.people.rows import Rows, of_people, records, weights
+from dpmosaic.curator.people.rows import of_people, records, weights
 from dpmosaic.curator.people.shape import Family, Kin
 from support.families import families, heavy, without
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
-from dpmosaic.curator.people.rows import Rows
-from dpmosaic.curator.people.steps import Steps
+from dpmosaic.common.data.related.rows import Rows
+from dpmosaic.common.data.related.steps import Steps
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from dpmosaic.common.data.attributes.boolean import BooleanAttribute
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.related.rows import Rows
+from dpmosaic.common.data.related.steps import Steps
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.people.keeping import least_numbers, summaries_kept, times_kept
-from dpmosaic.curator.people.rows import Rows
 from dpmosaic.curator.people.shape import Family, Kin
-from dpmosaic.curator.people.steps import Steps
 from dpmosaic.curator.people.summaries import AnyOf, CountOf, FirstOf, LastOf, TimeTo, summary_of
 
 PARENT = np.array([0, 0, 0, 2, 2])

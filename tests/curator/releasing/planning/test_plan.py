@@ -187,7 +187,7 @@ def test_refuses_a_target_that_does_not_exist_or_stands_beside_a_workload(tmp_pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[release]\n" + SLICE, "domain in .*found nothing"),
+        ("[release]\n" + SLICE, "either domain in .release."),
         (SLICE, r"\[release\]: expected a table"),
         (RELEASE, r"\[slice\]: expected a list"),
         (RELEASE + "rho = 1\n[other]\n" + SLICE, r"\[other\]: unknown key; it has about"),

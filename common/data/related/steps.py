@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from ...errors import DataError
+from ...later import np
+from ..attributes.attribute import Attribute
+from ..attributes.categorical import CategoricalAttribute
+from ..attributes.clock import Clock
+from ..attributes.dates import BinnedTimes, TimeAttribute, bins_of
+from ..attributes.numeric import NumericAttribute
+from ..binning.scale import Scale
 
-from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.clock import Clock
-from ...common.data.attributes.dates import TimeAttribute, bins_of, numbers_of_units
-from ...common.data.attributes.numeric import NumericAttribute
-from ...common.errors import DataError
-from ..results.raw_frames import raw
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
 
 _FIRST_BINS, _SPAN_BINS = 96, 24
 """Most bins of the value of a first row, and of what lies between it and the last one."""
@@ -34,8 +37,6 @@ _GAP_GROUPS = 12
 
 _UNITS_OF_RANGE = 1 << 20
 """Units in the range of numbers that are multiples of nothing."""
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -126,20 +127,6 @@ class Steps:
         """The group of each code, as the row after it knows it: gaps of about equal length."""
         size = len(self.gaps) - 1
         return (0, *(np.arange(size) * min(_GAP_GROUPS, size) // size + 1).tolist())
-
-    def numbers(self, column: pd.Series, missing: float) -> Numbers:
-        """The cells of a column on the scale of the order, shape (N,).
-
-        Args:
-            column: numbers, dates or timestamps, as the order.
-            missing: stands for a cell without a value.
-        """
-        cells = raw(self.when, column)
-        if isinstance(self.when, TimeAttribute):
-            found = numbers_of_units(str(column.name), cells, self.when.moments, self.units)
-        else:
-            found = self.units.numbers(cells)
-        return np.where(np.isfinite(found), found, missing)
 
     def codes(self, values: Numbers, first: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The codes of rows in order.
@@ -238,6 +225,18 @@ def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator
     width = np.maximum(np.round(np.diff(edges))[codes], 1)
     inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
     return inside
+
+
+def in_units(when: Attribute) -> Attribute:
+    """The column of an order with a code for each unit, or for some of them where there are too many."""
+    steps = Steps(when)
+    units = steps.units
+    low, high = units.ends
+    most = int(high - low) + 1 if units.integer else _UNITS_OF_RANGE
+    fine = replace(
+        units, minimum=low, maximum=high, bins=min(most, _UNITS_OF_RANGE), edges=(), scale=Scale.LINEAR
+    )
+    return replace(when, units=fine) if isinstance(when, BinnedTimes) else fine
 
 
 def place_names(order: str, child: str) -> tuple[str, str]:

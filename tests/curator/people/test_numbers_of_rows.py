@@ -10,16 +10,19 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
+from dpmosaic.curator.people.numbers_of_rows import ROW_CLASSES, number_of_rows
+from dpmosaic.curator.people.numbers_of_rows import classes_of as classes_of_numbers
 from dpmosaic.curator.people.shape import classes_of
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
-from dpmosaic.synthesis.numbers_of_rows import number_of_rows
 
 HUGE, SMALL = 1e10, 1e-6
 
 
 def found(numbers, rho=HUGE, seed=1):
     counts = PrivateCounts(Fraction(rho), PrivacyUnit(Adjacency.ADD_REMOVE), RandomStream.from_seed(seed))
-    return number_of_rows("n", np.array(numbers, dtype=np.int64), counts, rho), counts.accountant
+    held = np.bincount(classes_of_numbers(np.array(numbers, dtype=np.int64)), minlength=ROW_CLASSES)
+    noisy = counts.histograms("numbers of rows", {"n": lambda: held}, rho)["n"]
+    return number_of_rows("n", noisy.values, noisy.sigma), counts.accountant
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.data.attributes.numeric import NumericAttribute
-from ..common.privacy.budget import Accountant
-from .learning.private_counts import Count, Noisy
+from ...common.data.attributes.numeric import NumericAttribute
 
 ROW_CLASSES = 22
 """None, 1, 2 to 3, 4 to 7 and so on; more than 2^20 rows count as so many."""
@@ -25,40 +20,24 @@ _EXACT_CLASSES, _IN_CLASS = 3, 4
 """If these classes are the only ones, each number has a bin; otherwise a class has so many bins at most."""
 
 
-class Counts(Protocol):
-    """What counts the people of each class.
-
-    Attributes:
-        accountant: what it charges.
-    """
-
-    accountant: Accountant
-
-    def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
-        """See `PrivateCounts.histograms`."""
-
-
 def classes_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """The class of each number of rows."""
     found = np.where(numbers < 1, 0, np.floor(np.log2(np.maximum(numbers, 1))) + 1).astype(np.int64)
     return np.minimum(found, ROW_CLASSES - 1)
 
 
-def number_of_rows(name: str, numbers: NDArray[np.int64], counts: Counts, rho: float) -> NumericAttribute:
+def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float) -> NumericAttribute:
     """The bins of a number of rows, up to the largest class that noise does not hide.
 
-    Each person has one number, so the charge is that of a marginal. A class far above all others needs more
-    people than the next ones do: by mistake it would give some person thousands of rows.
+    A class far above all others needs more people than the next ones do: by mistake it would give some person
+    thousands of rows.
 
     Args:
         name: of the column.
-        numbers: one of each person, shape (people,).
-        counts: charges what is counted.
-        rho: what it may cost, zCDP.
+        counts: noisy numbers of people of each class, shape (CLASSES,).
+        sigma: standard deviation of their noise.
     """
-    held = np.bincount(classes_of(numbers), minlength=ROW_CLASSES)
-    noisy = counts.histograms("numbers of rows", {name: lambda: held}, rho)[name]
-    deviations = noisy.values / noisy.sigma
+    deviations = counts / sigma
     last = 1
     for one in range(2, ROW_CLASSES):
         if deviations[one] > (_USED_NEXT if one <= last + _NEXT else _USED_ANYWHERE):

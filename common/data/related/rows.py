@@ -1,0 +1,87 @@
+"""Coded rows of a table, those of one parent beside each other, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one table, those of one parent beside each other, in their order.
+
+    Attributes:
+        codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
+            counted (`Family.counted`), shape (N,).
+        parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
+        parents: number of rows of the parent table.
+    """
+
+    codes: Mapping[str, Codes]
+    parent: Codes
+    parents: int
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def first(self) -> NDArray[np.bool_]:
+        """Which rows are the first of their parent, shape (N,)."""
+        return np.append(True, self.parent[1:] != self.parent[:-1])[: len(self)]
+
+    @cached_property
+    def numbers(self) -> Codes:
+        """The number of rows of each parent, shape (parents,)."""
+        return np.bincount(self.parent, minlength=self.parents).astype(np.int64)
+
+
+def lineage(path: Sequence[str], rows: Mapping[str, Rows]) -> Codes:
+    """For each row of a table its row in a table above, shape (N,).
+
+    Args:
+        path: the table, its parent and so on, up to the table above.
+        rows: of these tables.
+    """
+    found = np.arange(len(rows[path[0]]))
+    for name in path[:-1]:
+        found = rows[name].parent[found]
+    return found
+
+
+def of_row_before(codes: Codes, first: NDArray[np.bool_], none: int) -> Codes:
+    """The code of the row before, shape (N,).
+
+    Args:
+        codes: shape (N,).
+        first: which rows are the first of their parent, shape (N,).
+        none: the code of none.
+    """
+    return np.where(first, none, np.roll(codes, 1))
+
+
+def weights(path: Sequence[str], rows: Mapping[str, Rows], evened: Mapping[str, int], parts: int) -> Codes:
+    """In how many parts of a person each row of a table counts, shape (N,): together in all of them at most.
+
+    A row has the weight of its parent divided by the number of rows of this parent, or by `evened` if that is
+    larger, rounded down.
+
+    Args:
+        path: the table, its parent and so on, up to the table of people.
+        rows: of these tables.
+        evened: of each table but that of people, up to how many rows of a parent all count the same.
+        parts: parts of a person.
+    """
+    found = np.full(len(rows[path[-1]]), parts, dtype=np.int64)
+    for name in reversed(path[:-1]):
+        held = rows[name]
+        found = (found // np.maximum(held.numbers, evened[name]))[held.parent]
+    return found

@@ -1,0 +1,152 @@
+"""A part of a release of related tables: of whose records its marginals are, and of which columns."""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..data.coding import Coding
+from ..data.domain import Clique
+from ..errors import DataError
+from ..privacy.cost import PrivacyUnit
+from ..privacy.spending import Cost
+
+_RELEASE_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Way(enum.Enum):
+    """How a column of records follows from a party's tables; the value is its name in terms."""
+
+    CODE = "code"
+    """A column of a table."""
+    NUMBER = "number"
+    """How many rows of a table belong to a row."""
+    FIRST = "first"
+    """Where the first of these rows is in their order."""
+    SPAN = "span"
+    """What lies between the first of them and the last."""
+    STEP = "step"
+    """What lies between a row and the one before it."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What a table belongs to.
+
+    Attributes:
+        table: the table.
+        parent: the table to whose rows its rows belong; empty for that of people.
+        order: column by which rows of a parent are in order; empty for the order that they are read in.
+        evened: up to so many rows of a parent all count the same.
+    """
+
+    table: str
+    parent: str
+    order: str
+    evened: int = 1
+
+    def __post_init__(self) -> None:
+        if self.evened < 1:
+            raise DataError("rows of a parent count the same up to one at least")
+
+
+@dataclass(frozen=True)
+class KnownColumn:
+    """A column of records, as the party that holds it computes it.
+
+    Attributes:
+        name: of the column.
+        table: table of the row that has it: that of the records, or one above it.
+        way: how it follows.
+        source: the column of the table; of numbers and places, the table below; empty of a step.
+        before: whether it is of the row before, of which the last code says that there is none.
+        groups: the group of each code; empty if each is told apart.
+        starts: of numbers, the smallest number of each code, from 0 on; otherwise empty.
+    """
+
+    name: str
+    table: str
+    way: Way
+    source: str
+    before: bool = False
+    groups: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbered = self.way is Way.NUMBER
+        rising = all(one < two for one, two in zip(self.starts, self.starts[1:], strict=False))
+        if numbered != bool(self.starts) or (numbered and (self.starts[0] != 0 or not rising)):
+            raise DataError(
+                f"column {self.name!r}: expected numbers of rows by increasing starts from 0 on, got others"
+            )
+        if self.groups and set(self.groups) != set(range(max(self.groups) + 1)):
+            raise DataError(f"column {self.name!r}: expected groups that are all of some code, got others")
+
+    @property
+    def holder(self) -> str:
+        """The table of whose rows it speaks: a party with this table knows the column."""
+        return self.source if self.way in (Way.NUMBER, Way.FIRST, Way.SPAN) else self.table
+
+
+@dataclass(frozen=True)
+class RelatedPart:
+    """One part of a release of related tables: the records of one table, in which each person counts as one.
+
+    Attributes:
+        whole: id of the whole release, 32 lower-case hexadecimal digits.
+        zcdp_rho: what all parts together may cost, zCDP.
+        left_rho: what this part and those after it may cost together, zCDP.
+        table: the table.
+        relations: the tables, the one of people first, each after its parent.
+        columns: the columns of its records.
+        codings: table -> the bins that a part before chose of its open columns.
+    """
+
+    whole: str
+    zcdp_rho: float
+    left_rho: float
+    table: str
+    relations: tuple[Relation, ...]
+    columns: tuple[KnownColumn, ...]
+    codings: Mapping[str, Coding] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _RELEASE_ID.fullmatch(self.whole) or not 0 < self.left_rho <= self.zcdp_rho < math.inf:
+            raise DataError("a part of a release names the whole, and what all parts and those left may cost")
+        named: list[str] = []
+        for place, one in enumerate(self.relations):
+            if one.table in named or (one.parent not in named if place else bool(one.parent)):
+                raise DataError("a part of a release names its tables once, each after the one it belongs to")
+            named.append(one.table)
+        if self.table not in named:
+            raise DataError("a part of a release is of the records of one of its tables")
+        above = self.lineage(self.table)
+        for column in self.columns:
+            below = column.holder == column.table or self.parents.get(column.holder) == column.table
+            if column.table not in above or not below or (column.before and column.table != self.table):
+                raise DataError(f"column {column.name!r}: expected one that the records of the table have")
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """The parent of each table; empty for that of people."""
+        return {one.table: one.parent for one in self.relations}
+
+    def left(self, unit: PrivacyUnit) -> Cost:
+        """Upper limit of the cost of this part and those after it."""
+        return Cost(unit, Fraction(self.left_rho))
+
+    def lineage(self, table: str) -> tuple[str, ...]:
+        """A table and those above it, that of people last."""
+        found = [table]
+        while parent := self.parents[found[-1]]:
+            found.append(parent)
+        return tuple(found)
+
+    def held_by(self, tables: Iterable[str]) -> Clique:
+        """The columns that a party with these tables knows."""
+        held = frozenset(tables)
+        return tuple(column.name for column in self.columns if column.holder in held)

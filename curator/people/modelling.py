@@ -1,0 +1,131 @@
+"""What a release of related tables models of each table, from public facts and earlier releases alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.dates import bins_of
+from ...common.data.domain import Clique
+from ...common.data.related.rows import Rows
+from ...common.data.workload import Workload
+from ...common.privacy.cost import WEIGHT_PARTS
+from ..analysis.release import Release
+from .groups import groups_by_mass
+from .numbers import cap_by_noise
+from .quantiles import with_quantiles
+from .release import numbers_of
+from .rows import weights
+from .shape import Column, Family, number_name, numbers_on
+from .tables import frames
+
+NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
+"""Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
+
+LEAST_RHO = 2.0**-28
+"""Least budget of a table; with less, noise would have a scale that its grid of parts cannot hold."""
+
+_DRAWN = 20_000
+"""Numbers of rows that are drawn from their distribution."""
+
+_ALONE_WEIGHT = 0.5
+"""Weight of a column that is counted alone, for each column that it would make a pair with."""
+
+_OF_BELOW = 3.0
+"""Weight of pairs with what a row says of those below it: their number, and summaries."""
+
+
+def shares_of(family: Family, columns: Callable[[str], Sequence[str]]) -> dict[str, float]:
+    """The part of the budget of each table: as the number of pairs that say something of its rows.
+
+    Args:
+        family: the tables.
+        columns: the columns of a table's records that are its own.
+    """
+    pairs = {}
+    for table in family.tables:
+        own = len(columns(table.name))
+        above = sum(len(columns(one.name)) for one in family.above(table.name))
+        before = own if table.parent else 0
+        pairs[table.name] = own * (own - 1) / 2 + own * (above + before) + own
+    return {name: number / sum(pairs.values()) for name, number in pairs.items()}
+
+
+def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()) -> Workload:
+    """The pairs that were asked for, or all of which one column at least is drawn.
+
+    Args:
+        family: the tables.
+        name: the table.
+        pairs: see `with_pairs`; those of columns that the release does not hold are left out.
+    """
+    columns = [column for column in family.columns(name) if column.attribute.size > 1]
+    own = family.drawn_columns(name)
+    names = [column.attribute.name for column in columns]
+    said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
+    below = {*family.numbers(name), *said}
+    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
+    if pairs:
+        called = {_called(family, column, name): column.attribute.name for column in columns}
+        asked = ({called[one] for one in pair if one in called} for pair in pairs)
+        wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
+        # What a row says of those below binds tables, whatever was asked for.
+        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
+    marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
+    weighted = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
+    # What is counted alone is as important as a column that is in pairs.
+    alone = tuple((one.name,) for one in family.counted_attributes(name))
+    number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
+    return Workload((*marginals, *alone), (*weighted, *(_ALONE_WEIGHT * number for _ in alone)))
+
+
+def _called(family: Family, column: Column, name: str) -> str:
+    """The name of a column of records as users call it; see `with_pairs`."""
+    steps = family[column.table].steps
+    of_order = steps is not None and column.source == steps.attribute.name
+    source = steps.when.name if steps is not None and of_order else column.source
+    if column.before:
+        return f"previous {source}"
+    return source if column.table == name else f"{column.table}.{source}"
+
+
+def released_numbers(
+    family: Family, name: str, releases: Mapping[str, Release], stream: RandomStream
+) -> NDArray[np.int64]:
+    """Numbers of rows of parents, drawn from their released distribution."""
+    parent, column = family[name].parent, number_name(name)
+    mass = np.maximum(releases[parent].model.marginal((column,)), 0)
+    rng = stream.child("evened", name).generator()
+    codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
+    return numbers_of(family, name, cap_by_noise(codes, column, releases[parent]), rng)
+
+
+def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[int, ...]]:
+    """The groups of a table's columns as the tables below know them: public, by the model of its records."""
+    found = {}
+    for attribute in family.own(name):
+        if family.children(name) and attribute.name not in family.numbers(name):
+            ordered, bins = family.has_order(name, attribute), bins_of(attribute)
+            mass = np.maximum(release.model.marginal((attribute.name,)), 0)
+            groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
+            if groups is not None:
+                found[attribute.name] = groups
+    return found
+
+
+def timed(
+    family: Family, drawn: Mapping[str, Rows], releases: Mapping[str, Release], stream: RandomStream
+) -> Family:
+    """The tables that know where drawn values of the order move to (`quantiles`)."""
+    orders = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
+    tables = frames(family, drawn, stream.child("people")) if orders else {}
+    for table, steps in orders:
+        values = numbers_on(steps, tables[table.name][steps.when.name], steps.units.ends[0])
+        counted = weights(family, table.name, drawn) / WEIGHT_PARTS
+        family = family.with_table(with_quantiles(table, values, counted, releases[table.name]))
+    return family

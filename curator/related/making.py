@@ -1,0 +1,362 @@
+"""Makes a release of related tables from parts, wherever the parts are made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.dates import GapAttribute
+from ...common.data.coding import Coding
+from ...common.data.domain import Domain
+from ...common.data.related.steps import Steps, orders
+from ...common.data.view import View
+from ...common.data.workload import Workload
+from ...common.errors import BudgetError
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Budget
+from ...common.privacy.conversion import zcdp_rho
+from ...common.protocols.related import KnownColumn, RelatedPart
+from ...common.release_spec import ReleaseSpec
+from ..analysis.published import Drawn
+from ..analysis.release import Release
+from ..measurers.size import NoisySize
+from ..mechanisms.bins import Bins
+from ..mechanisms.catalogue import check_counting
+from ..mechanisms.mechanism import Mechanism
+from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
+from ..people.modelling import (
+    LEAST_RHO,
+    NUMBERS,
+    NUMBERS_OF_TABLE,
+    groups_of,
+    released_numbers,
+    shares_of,
+    timed,
+    workload_of,
+)
+from ..people.numbers import limit_of_equal_counts
+from ..people.numbers_of_rows import number_of_rows
+from ..people.release import PeopleRelease, drawn_rows
+from ..people.shape import Family, Kin, number_name
+from ..people.tables import frames
+from ..releasing.bins.choosing import chosen_coding
+from ..releasing.planning.tables import PlannedTable, PlannedTables
+from ..releasing.release import Released, ReleaseOrder
+from .columns import check_names, choice_columns, stated_columns
+
+_GUESS = 0.2
+"""Relative deviation of a number of records that follows from released numbers of rows."""
+
+
+class Parts(Protocol):
+    """Where the parts of a release are made: over daemons, or in this process."""
+
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+        """Makes a part, or recalls it.
+
+        Args:
+            name: of the part, unique among them.
+            order: of its records.
+            part: what its terms state.
+            supposed: its number of records, if it is not that of people.
+        """
+        ...
+
+
+class _NoParts:
+    """Makes none: for what is known before the first."""
+
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+        """Refuses."""
+        raise ValueError(f"the part {name!r} is made nowhere")
+
+
+no_parts = _NoParts()
+
+
+@dataclass(frozen=True)
+class RelatedOrder:
+    """A release of related tables.
+
+    Attributes:
+        tables: the tables, and who holds them.
+        spec: the promise, the protocol and what else is the same in all parts; `rows` are people.
+        mechanism: mechanism of every part of records.
+        bins_share: share of a table's budget by which its bins are chosen.
+        alignment_rho: what the alignment of people cost, zCDP; a part of the promise.
+        whole: id of the release.
+    """
+
+    tables: PlannedTables
+    spec: ReleaseSpec
+    mechanism: Mechanism
+    bins_share: float
+    alignment_rho: Fraction
+    whole: str
+
+    def __post_init__(self) -> None:
+        check_counting(self.mechanism, self.spec.budget)
+        check_names(self.tables, self.family)
+        if min(float(self.granted) * share for share in self.shares.values() if share) < LEAST_RHO:
+            raise BudgetError(
+                "expected a budget under which single people are not all that noise hides, got less than "
+                "2^-28 zCDP for a table; raise epsilon"
+            )
+
+    @property
+    def granted(self) -> Fraction:
+        """What all parts together may cost, zCDP.
+
+        With an alignment, whose noise is not Gaussian, the promise is that of zCDP for the sum.
+
+        Raises:
+            BudgetError: the alignment leaves nothing.
+        """
+        budget = self.spec.budget
+        if not self.alignment_rho:
+            return Fraction(self.mechanism.granted(budget))
+        if budget.epsilon is None or budget.delta is None:
+            whole = Fraction(budget.zcdp_rho or 0)
+        else:
+            whole = Fraction(zcdp_rho(budget.epsilon, budget.delta))
+        if whole <= self.alignment_rho:
+            raise BudgetError(
+                "expected a promise that leaves something beside the alignment, got one that does not; raise "
+                "epsilon, or lower rho in [alignment]"
+            )
+        return whole - self.alignment_rho
+
+    @property
+    def family(self) -> Family:
+        """The tables as they are described before anything is known of them."""
+        return Family(
+            tuple(
+                Kin(
+                    one.name,
+                    None,
+                    key=one.key,
+                    parent=one.parent,
+                    foreign=one.foreign,
+                    ordered=bool(one.order),
+                    columns=one.columns,
+                )
+                for one in self.tables.tables
+            )
+        )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The part of the budget of each table."""
+        domains, family = self.tables.domains, self.family
+
+        def columns(name: str) -> tuple[str, ...]:
+            return (*(domains[name].names if name in domains else ()), *family.numbers(name))
+
+        return shares_of(family, columns)
+
+    def budget_of(self, rho: Fraction) -> ReleaseSpec:
+        """The description of a part of this cost."""
+        delta = self.spec.budget.delta
+        parts = Budget(zcdp_rho=float(rho), delta=None if delta is None else delta / len(self.tables.tables))
+        return replace(self.spec, budget=parts)
+
+
+class Making:
+    """A release in the making.
+
+    1. For each table, a part chooses the bins of its open columns and of numbers of rows.
+    2. For each table, that of people first, a part releases its records: a row with what is above and
+       before it, of which those of a person count as one together.
+    3. Rows are drawn for the released people, table by table (`people.drawing`).
+
+    Guarantee: the promise, for a person with all rows in all tables; each part is charged as an ordinary
+    release (`docs/adr/0122`).
+
+    Args:
+        order: the release.
+        parts: makes its parts.
+        stream: randomness of what is drawn.
+    """
+
+    def __init__(self, order: RelatedOrder, parts: Parts, stream: RandomStream) -> None:
+        self._order, self._parts, self._stream = order, parts, stream
+        self._family = order.family
+        granted = order.granted
+        self._rho = {
+            name: granted * Fraction(share) * (1 - Fraction(1, 1 << 40))
+            for name, share in order.shares.items()
+        }
+        self._granted = self._left = sum(self._rho.values(), Fraction(0))
+        self._codings: dict[str, Coding] = {}
+        self._spent: list[Spent] = []
+        self._choices: dict[str, Released] = {}
+        self._releases: dict[str, Release] = {}
+        self._total: dict[str, float] = {}
+
+    def release(self) -> PeopleRelease:
+        """The release."""
+        order = self._order
+        if order.alignment_rho:
+            self._spent.append(Spent("", OF_ALIGNMENT, "", order.alignment_rho, 0.0))
+        for table in order.tables.tables:
+            self._describe(table)
+        for table in order.tables.tables:
+            if self._family.own(table.name):
+                self._release_table(table.name)
+        root = self._releases[self._family.root.name].rows
+        drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
+        family = timed(self._family, drawn, self._releases, self._stream)
+        certificates = {name: release.certificate for name, release in self._releases.items()}
+        certificate = PeopleCertificate.of(certificates, order.spec.budget, tuple(self._spent))
+        tables = frames(family, drawn, self._stream.child("people"))
+        choices = {name: made.certificate for name, made in self._choices.items()}
+        return PeopleRelease(family, self._releases, certificate, tables, choices)
+
+    def first(self) -> tuple[str, ReleaseOrder, RelatedPart]:
+        """The part that is made first: its name, order and statement."""
+        root = self._order.tables.tables[0]
+        rho = self._choice_rho(root)
+        return self._choice(root, rho) if rho else self._records(root.name)
+
+    def costs(self) -> list[tuple[str, Fraction]]:
+        """The parts and their costs, zCDP, in order."""
+        tables = self._order.tables.tables
+        choices = {one.name: self._choice_rho(one) for one in tables}
+        held = {one.name for one in tables if one.domain is not None or self._family.children(one.name)}
+        return [
+            *((f"bins {name}", rho) for name, rho in choices.items() if rho),
+            *(
+                (f"records {one.name}", self._rho[one.name] - choices[one.name])
+                for one in tables
+                if one.name in held
+            ),
+        ]
+
+    def _describe(self, table: PlannedTable) -> None:
+        """Chooses bins of a table, and describes it."""
+        rho, domain, children = self._choice_rho(table), table.domain, self._family.children(table.name)
+        attributes = () if domain is None else domain.attributes
+        if rho:
+            made = self._made(*self._choice(table, rho), rho, None)
+            self._choices[table.name] = made
+            self._spent.append(part_of(table.name, OF_CHOICE, made.certificate))
+            self._rho[table.name] -= rho
+            measured = made.fitted.measurements
+            if domain is not None and domain.open:
+                left, records = float(self._rho[table.name]), _records(measured, domain.open)
+                self._codings[table.name] = chosen_coding(domain, measured, records, left)
+                attributes = self._codings[table.name].domain(domain).attributes
+            for child in children:
+                counts = next(one for one in measured if one.view == View((number_name(child.name),)))
+                found = number_of_rows(number_name(child.name), counts.values, counts.sigma)
+                attributes = (*attributes, found)
+        if attributes:
+            known = Domain(attributes) if domain is None else replace(domain, attributes=attributes)
+            self._family = self._family.with_table(_described(self._family[table.name], table.order, known))
+
+    def _choice_rho(self, table: PlannedTable) -> Fraction:
+        """What the choice of bins of a table may cost; nothing if there is none to choose."""
+        rho, children = self._rho[table.name], self._family.children(table.name)
+        numbers = len(children) * min(NUMBERS * float(self._granted), NUMBERS_OF_TABLE * float(rho))
+        opened = table.domain is not None and bool(table.domain.open)
+        return _floored(
+            Fraction(numbers) + opened * Fraction(self._order.bins_share) * (rho - Fraction(numbers))
+        )
+
+    def _choice(self, table: PlannedTable, rho: Fraction) -> tuple[str, ReleaseOrder, RelatedPart]:
+        columns, asked = choice_columns(self._order.tables, table.name)
+        domain = Domain(tuple(attribute for attribute, _ in columns))
+        singles = tuple((name,) for name in domain.names if name in asked)
+        spec = replace(self._order.budget_of(rho), rows=1)
+        order = ReleaseOrder(domain, spec, Bins(), Workload(singles, (1.0,) * len(singles)))
+        part = self._stated(table.name, tuple(column for _, column in columns))
+        # Bins are chosen of the codes that the parties' domain files say.
+        return f"bins {table.name}", order, replace(part, codings={})
+
+    def _release_table(self, name: str) -> None:
+        """Releases the records of one table."""
+        supposed, family = None, self._family
+        if parent := family[name].parent:
+            numbers = released_numbers(family, name, self._releases, self._stream)
+            even = limit_of_equal_counts(numbers)
+            self._family = family = family.with_table(replace(family[name], evened=even))
+            self._total[name] = self._total[parent] * float(np.minimum(1, numbers / even).mean())
+            supposed = NoisySize(self._total[name], (_GUESS * self._total[name]) ** 2)
+        made = self._made(*self._records(name), self._rho[name], supposed)
+        columns = made.synthetic.domain.names
+        # A person without rows is no record, so the number of people is not that of records.
+        records = float(made.fitted.model.marginal(columns[:1]).sum())
+        if not parent:
+            self._total[name] = records
+        values = self._stream.child("values", name).child_key("inside bins")
+        drawn = Drawn(made, columns, values, records=records)
+        self._releases[name] = Release.of(drawn)
+        groups = groups_of(family, name, self._releases[name])
+        self._family = family.with_table(replace(family[name], groups=groups))
+
+    def _records(self, name: str) -> tuple[str, ReleaseOrder, RelatedPart]:
+        spec = self._order.budget_of(_floored(self._rho[name]))
+        if self._family[name].parent:
+            spec = replace(spec, rows=None)
+        workload = workload_of(self._family, name)
+        order = ReleaseOrder(self._family.record(name), spec, self._order.mechanism, workload)
+        return f"records {name}", order, self._stated(name, stated_columns(self._family, name))
+
+    def _stated(self, name: str, columns: tuple[KnownColumn, ...]) -> RelatedPart:
+        relations = tuple(
+            replace(one, evened=self._family[one.table].evened) for one in self._order.tables.relations
+        )
+        whole, left = _raised(self._granted), min(_raised(self._left), _raised(self._granted))
+        return RelatedPart(self._order.whole, whole, left, name, relations, columns, dict(self._codings))
+
+    def _made(
+        self, name: str, order: ReleaseOrder, part: RelatedPart, rho: Fraction, supposed: NoisySize | None
+    ) -> Released:
+        made = self._parts.make(name, order, part, supposed)
+        self._left -= rho
+        return made
+
+
+def _described(kin: Kin, order: str, domain: Domain) -> Kin:
+    """A table whose columns are known: the order apart, and what comes after it as how far after."""
+    if not order or not orders(domain[order]):
+        return replace(kin, domain=domain)
+    gaps = _after(order, domain)
+    far = {one.name: replace(one.units, name=one.name) for one in gaps}
+    rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != order)
+    known = Domain(rest, domain.unmodelled, domain.rules) if rest else None
+    return replace(kin, domain=known, steps=Steps(domain[order]), ends=gaps)
+
+
+def _after(order: str, domain: Domain) -> tuple[GapAttribute, ...]:
+    """The columns that come after the order, each after the one that it counts from."""
+    found: list[GapAttribute] = []
+    names = {order}
+    gaps = [one for one in domain.attributes if isinstance(one, GapAttribute)]
+    while ready := [one for one in gaps if one.other in names and one.name not in names]:
+        found += ready
+        names |= {one.name for one in ready}
+    return tuple(found)
+
+
+def _records(measured: tuple[Measurement, ...], columns: tuple[str, ...]) -> float:
+    """The number of records of a table, from the noisy sums of its columns."""
+    sums = [float(one.values.sum()) for one in measured if one.clique[0] in columns]
+    return max(1.0, float(np.mean(sums)))
+
+
+def _floored(rho: Fraction) -> Fraction:
+    """The largest float that is at most this number."""
+    nearest = float(rho)
+    return Fraction(nearest if nearest <= rho else math.nextafter(nearest, 0.0))
+
+
+def _raised(rho: Fraction) -> float:
+    """A float that is at least this number."""
+    nearest = float(rho)
+    return nearest if nearest >= rho else math.nextafter(nearest, math.inf)

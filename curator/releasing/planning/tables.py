@@ -1,0 +1,186 @@
+"""The sections `[tables.NAME]` of a plan: related tables, and which party holds which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ....common.data.domain import Domain
+from ....common.data.related.joint import joint_name
+from ....common.data.related.steps import check_order
+from ....common.errors import DataError
+from ....common.protocols.related import Relation
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """A table of a plan.
+
+    Attributes:
+        name: of the table.
+        domain: of its columns but keys, as its party has it; None for a table of keys alone.
+        key: column that names its rows in the synthetic table; empty if nothing belongs to them.
+        parent: the table to whose rows its rows belong; empty for that of people.
+        foreign: its column that holds the parent's key; empty for that of people.
+        order: column by which rows of a parent are in order; empty for the order of the parties' sources.
+    """
+
+    name: str
+    domain: Domain | None
+    key: str
+    parent: str
+    foreign: str
+    order: str
+
+    @classmethod
+    def of(cls, name: str, section: Mapping[str, Any], folder: Path) -> PlannedTable:
+        """A table, from its section.
+
+        Raises:
+            DataError: see `checked`; or several parents are named.
+        """
+        belongs, where = section.get("belongs_to", {"": ""}), f"plan: [tables.{name}]"
+        if len(belongs) != 1:
+            raise DataError(f"{where}: expected one column in belongs_to, got several; name one parent")
+        ((foreign, parent),) = belongs.items()
+        domain = Domain.load(folder / section["domain"]) if "domain" in section else None
+        order, key = section.get("order", ""), section.get("key", "")
+        return cls(name, domain, key, parent, foreign, order).checked()
+
+    def checked(self) -> PlannedTable:
+        """This table, if it can be released over parties.
+
+        Raises:
+            DataError: a column of keys is an attribute, or the order is none, or a rule is about it.
+        """
+        domain, order, where = self.domain, self.order, f"plan: [tables.{self.name}]"
+        if domain is not None:
+            for column in filter(None, (self.key, self.foreign)):
+                if column in domain:
+                    raise DataError(f"{where}: expected the key {column!r} to be no attribute; take one out")
+        if order:
+            if domain is None or order not in domain.names:
+                raise DataError(f"{where}: expected the order among the attributes of the domain; add it")
+            check_order(domain[order])
+            if any(order in rule.columns for rule in domain.rules):
+                raise DataError(
+                    f"{where}: expected no rule about the order {order!r} over parties; describe a later "
+                    'date with "after", or take the rule out'
+                )
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the synthetic table, keys first."""
+        held = () if self.domain is None else self.domain.columns
+        return tuple(dict.fromkeys((*filter(None, (self.key, self.foreign)), *held)))
+
+
+@dataclass(frozen=True)
+class PlannedTables:
+    """The tables of a plan, and who holds them.
+
+    Attributes:
+        tables: that of people first, each after the one that it belongs to.
+        holds: party -> names of its tables.
+    """
+
+    tables: tuple[PlannedTable, ...]
+    holds: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def parse(
+        cls, sections: Mapping[str, Mapping[str, Any]], slices: Sequence[Mapping[str, Any]], folder: Path
+    ) -> PlannedTables:
+        """The tables, from the sections of a plan.
+
+        Args:
+            sections: [tables.NAME], by name.
+            slices: the sections [[slice]].
+            folder: where paths of domain files start.
+
+        Raises:
+            DataError: the tables are no tree, or the parties of a slice do not hold each of them once.
+        """
+        tables = _in_order([PlannedTable.of(name, one, folder) for name, one in sections.items()])
+        names = [one.name for one in tables]
+        holds: dict[str, tuple[str, ...]] = {}
+        for number, piece in enumerate(slices, start=1):
+            parties, stated = piece["parties"], piece.get("holds", {})
+            whole = {parties[0]: names} if len(parties) == 1 else {}
+            held = {party: tuple(stated.get(party, whole.get(party, ()))) for party in parties}
+            if sorted(name for one in held.values() for name in one) != sorted(names) or not all(
+                held.values()
+            ):
+                raise DataError(
+                    f"plan: slice {number}: expected parties that hold each of {', '.join(names)} once, and "
+                    "one at least, got others; state them in holds"
+                )
+            if unknown := sorted(set(stated) - set(parties)):
+                raise DataError(f"plan: slice {number}: holds names {unknown[0]!r}, which is no party of it")
+            for table in tables:
+                party = next(one for one, had in held.items() if table.name in had)
+                if table.parent not in ("", names[0]) and table.parent not in held[party]:
+                    raise DataError(
+                        f"plan: slice {number}: expected {table.name!r} at the party of {table.parent!r}, to "
+                        "which its rows belong, got another; keep a branch below the people at one party"
+                    )
+            holds |= held
+        return cls(tables, holds)
+
+    def check_held(self, answers: Mapping[str, Sequence[str]]) -> None:
+        """Refuses parties with other tables than the plan says.
+
+        Args:
+            answers: party -> its columns, by joint names.
+
+        Raises:
+            DataError: names the first party.
+        """
+        for party, columns in answers.items():
+            stated = {joint_name(table, one) for table in self.holds[party] for one in self._columns(table)}
+            if stated != set(columns):
+                raise DataError(
+                    f"party {party!r}: expected the columns of {', '.join(self.holds[party])}, as holds in "
+                    "the plan says, got those of other tables; fix the plan"
+                )
+
+    def _columns(self, table: str) -> tuple[str, ...]:
+        return self.domains[table].names if table in self.domains else ()
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """The domain of each table that has columns beside keys."""
+        return {one.name: one.domain for one in self.tables if one.domain is not None}
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """What each table belongs to."""
+        return tuple(Relation(one.name, one.parent, one.order) for one in self.tables)
+
+
+def _in_order(tables: Sequence[PlannedTable]) -> tuple[PlannedTable, ...]:
+    """The tables, each after the one that it belongs to."""
+    named = {one.name: one for one in tables}
+    roots = [one for one in tables if not one.parent]
+    if len(roots) != 1 or roots[0].domain is None:
+        raise DataError(
+            "plan: expected one of [tables] that belongs to no other, that of people, with a domain, got "
+            f"{len(roots)}; fix belongs_to"
+        )
+    found = roots
+    while len(found) < len(tables):
+        ready = [one for one in tables if one not in found and named.get(one.parent) in found]
+        if not ready:
+            raise DataError(
+                "plan: expected [tables] that are a tree, got a circle or an unknown one; fix them"
+            )
+        found += ready
+    for one in found[1:]:
+        if not named[one.parent].key:
+            raise DataError(
+                f"plan: [tables.{one.parent}]: expected a key, to which {one.name!r} belongs; add it"
+            )
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Attacks on a release, for the owner of the real rows."""

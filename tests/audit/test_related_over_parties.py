@@ -1,0 +1,241 @@
+"""Related tables over parties, by brute force over people, and message by message."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
+from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
+from dpmosaic.common.protocols.scores.query import exact_scores
+from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.curator.mechanisms.catalogue import mechanism_named
+from dpmosaic.curator.related.making import RelatedOrder
+from dpmosaic.curator.releasing.release import ReleaseOrder
+from dpmosaic.party.institution import related as party_related
+from dpmosaic.party.institution.related import RelatedRows
+from dpmosaic.synthesis.related_over_parties import Holders, _Parts, parties_of, planned_tables
+from dpmosaic.synthesis.related_tables import read_tables
+from support.related import DOMAINS, ORDER, RELATIONS
+
+UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
+ALL = ("patients", "stays", "codes")
+ORDERS = {**ORDER, "codes": None}
+"""No order is drawn, so that rows of others stay as they are."""
+HOLDERS = {"whole": (ALL,), "apart": (("patients",), ("stays", "codes"))}
+
+RELATIONS_STATED = (
+    Relation("patients", "", ""),
+    Relation("stays", "patients", "day"),
+    Relation("codes", "stays", ""),
+)
+COLUMNS = {
+    "stays": (
+        KnownColumn("sex", "patients", Way.CODE, "sex"),
+        KnownColumn("number", "patients", Way.NUMBER, "stays", starts=(0, 1, 2, 4)),
+        KnownColumn("first", "patients", Way.FIRST, "stays"),
+        KnownColumn("previous_ward", "stays", Way.CODE, "ward", before=True),
+        KnownColumn("ward", "stays", Way.CODE, "ward", groups=(0, 1, 1)),
+        KnownColumn("step", "stays", Way.STEP, ""),
+    ),
+    "codes": (
+        KnownColumn("sex", "patients", Way.CODE, "sex"),
+        KnownColumn("ward", "stays", Way.CODE, "ward"),
+        KnownColumn("code", "codes", Way.CODE, "code"),
+        KnownColumn("previous_code", "codes", Way.CODE, "code", before=True),
+    ),
+}
+
+
+def tables_of(numbers, seed=1):
+    """Tables of people who have so many stays each, with up to two codes a stay."""
+    rng = np.random.default_rng(seed)
+    whose = np.repeat(np.arange(len(numbers)), numbers)
+    people = pd.DataFrame(
+        {"id": np.arange(len(numbers)), "sex": rng.choice(["f", "m"], len(numbers)), "born": 1950}
+    )
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, len(whose)), unit="D")
+    wards = rng.choice(["a", "b", "c"], len(whose))
+    stays = pd.DataFrame({"stay": np.arange(len(whose)), "id": whose, "day": days, "ward": wards})
+    of = np.repeat(np.arange(len(whose)), rng.integers(0, 3, len(whose)))
+    codes = pd.DataFrame({"stay": of, "code": rng.choice(["x", "y", "z"], len(of))})
+    return {"patients": people, "stays": stays, "codes": codes}
+
+
+def without(tables, person):
+    """The same tables without one person."""
+    patients = tables["patients"][tables["patients"]["id"] != person]
+    stays = tables["stays"][tables["stays"]["id"] != person]
+    codes = tables["codes"][tables["codes"]["stay"].isin(stays["stay"])]
+    return {"patients": patients, "stays": stays, "codes": codes}
+
+
+def parties(tables, held):
+    """The related rows of each party, as the simulator starts them."""
+    raw = read_tables(tables, RELATIONS, ORDERS, np.random.default_rng(1))
+    domains = {name: Domain.from_json(one) for name, one in DOMAINS.items()}
+    holders = Holders(held)
+    (row,) = parties_of(raw, planned_tables(raw, domains, holders), holders)
+    return [rows for rows, _ in row]
+
+
+def part_of(table, evened=1):
+    relations = tuple(replace(one, evened=evened if one.table == "stays" else 1) for one in RELATIONS_STATED)
+    return RelatedPart("a" * 32, 1.0, 1.0, table, relations, COLUMNS[table])
+
+
+def sent(rows, held, table, evened, clique):
+    """The sum over people of products of what parties know, in parts of a record, shape (cells,)."""
+    part = part_of(table, evened)
+    total = 0
+    pieces = []
+    for party, tables in zip(rows, held, strict=True):
+        own = tuple(name for name in part.held_by(tables) if name in clique)
+        if own:
+            pieces.append(party.records(part, own).in_parts(1 << (20 // len(rows))))
+    for person in range(rows[0].record_count):
+        product = np.ones(1, dtype=object)
+        for piece in pieces:
+            vectors = piece.vectors(piece.domain.names, person, person + 1)
+            mine = np.zeros(piece.domain.cells(piece.domain.names), dtype=np.int64)
+            np.add.at(mine, vectors.cells, vectors.weights)
+            product = np.multiply.outer(product, mine.astype(object)).ravel()
+        total = total + product
+    scale = Fraction(WEIGHT_PARTS, (1 << (20 // len(rows))) ** len(pieces))
+    return np.array([int(one * scale) for one in total], dtype=np.int64)
+
+
+def changes(numbers, grid, evened=1):
+    """What each person adds to marginals of one to three columns of both tables' records."""
+    tables, held = tables_of(numbers), HOLDERS[grid]
+    whole = parties(tables, held)
+    for person in range(len(numbers)):
+        rest = parties(without(tables, person), held)
+        for table, columns in COLUMNS.items():
+            names = [column.name for column in columns]
+            for clique in itertools.chain(((one,) for one in names), itertools.combinations(names, 2)):
+                with_, before = (sent(one, held, table, evened, clique) for one in (whole, rest))
+                yield with_, with_ - before
+
+
+def largest_change(numbers, grid, evened=1):
+    return max(
+        Fraction(int(np.abs(change).sum()), WEIGHT_PARTS) for _, change in changes(numbers, grid, evened)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grid", [*HOLDERS])
+@pytest.mark.parametrize(("numbers", "evened"), [([3, 1], 1), ([7, 2], 3), ([0, 40], 2)])
+def test_a_person_changes_what_parties_send_by_no_more_than_one_record_does(grid, numbers, evened):
+    rng = np.random.default_rng(1)
+    for whole, change in changes(numbers, grid, evened):
+        assert change.min() >= 0
+        assert change.sum() <= WEIGHT_PARTS * UNIT.squared_sensitivity
+        reference = WEIGHT_PARTS * rng.integers(0, 4, len(whole))
+        with_, before = (exact_scores([one], reference)[0] for one in (whole, whole - change))
+        assert (with_ - before) ** 2 <= UNIT.squared_score_sensitivity * WEIGHT_PARTS**2
+
+
+@pytest.mark.parametrize("grid", [*HOLDERS])
+def test_a_person_with_rows_counts_as_one(grid):
+    assert largest_change([2, 3], grid) == 1
+
+
+def not_divided(monkeypatch):
+    monkeypatch.setattr(
+        party_related,
+        "weights",
+        lambda path, rows, evened, parts: np.full(len(rows[path[0]]), parts, dtype=np.int64),
+    )
+
+
+def one_event_counted_twice(monkeypatch):
+    made = RelatedRows.records
+
+    def faulty(self, part, own):
+        rows = made(self, part, own)
+        twice = np.append(0, np.arange(len(rows.person)))
+        return replace(rows, table=rows.table.take(twice), person=rows.person[twice])
+
+    monkeypatch.setattr(RelatedRows, "records", faulty)
+
+
+@pytest.mark.parametrize("fault", [not_divided, one_event_counted_twice])
+@pytest.mark.parametrize("grid", [*HOLDERS])
+def test_brute_force_finds_a_planted_fault(grid, fault, monkeypatch):
+    fault(monkeypatch)
+    assert largest_change([5, 3], grid) > 1
+
+
+class Sizes:
+    """A link whose messages are measured."""
+
+    seen = ()
+
+    def __init__(self, link):
+        self.link = link
+
+    def call(self, method, requests):
+        def measured():
+            for request in requests:
+                Sizes.seen.append((method, "in", len(request)))
+                yield request
+
+        for reply in self.link.call(method, measured()):
+            Sizes.seen.append((method, "out", len(reply)))
+            yield reply
+
+
+def transcript(numbers, held, table):
+    """Method, direction and size of every message of one part of a release, in order."""
+    Sizes.seen = []
+    raw = read_tables(tables_of(numbers), RELATIONS, ORDERS, np.random.default_rng(1))
+    domains = {name: Domain.from_json(one) for name, one in DOMAINS.items()}
+    holders = Holders(held, collusions=0, alignment_rho=50.0)
+    tables = planned_tables(raw, domains, holders)
+    spec = ReleaseSpec(
+        Budget(zcdp_rho=1e3),
+        Adjacency.ZERO_OUT if len(held) == 1 else Adjacency.ADD_REMOVE,
+        "masked",
+        collusions=0,
+        rows_per_person=ALL_ROWS,
+    )
+    rho = Fraction(0) if len(held) == 1 else Fraction(50)
+    order = RelatedOrder(tables, spec, mechanism_named("independent"), 0.1, rho, "a" * 32)
+    parts = _Parts.start(raw, order, holders, RandomStream.from_seed(1), True)
+    parts = replace(parts, links=[[Sizes(link) for link in row] for row in parts.links])
+    columns = {column.name: column for column in COLUMNS[table]}
+    rows = parties(tables_of(numbers), held)
+    part = part_of(table)
+    sizes = {
+        name: size
+        for party, own in zip(rows, held, strict=True)
+        for name, size in zip(
+            part.held_by(own),
+            party.records(part, part.held_by(own)).domain.shape(part.held_by(own)),
+            strict=True,
+        )
+    }
+    domain = Domain.coded({name: sizes[name] for name in columns})
+    workload = Workload(tuple((name,) for name in domain.names), (1.0,) * len(domain))
+    release = ReleaseOrder(domain, order.budget_of(Fraction(1)), order.mechanism, workload)
+    Sizes.seen = []
+    parts.make("part", release, part, None)
+    return [one for one in Sizes.seen if one[0] != "Certify"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grid", [*HOLDERS])
+@pytest.mark.parametrize("table", [*COLUMNS])
+def test_messages_have_the_same_sizes_whatever_the_number_of_events_of_a_person(grid, table):
+    found = transcript([3, 1, 2], HOLDERS[grid], table)
+    assert found == transcript([3, 90, 2], HOLDERS[grid], table)
+    assert len(found) > 10

@@ -1,0 +1,121 @@
+"""Releases of related tables by commands, over daemons of hospitals and of parties of some tables each."""
+
+import contextlib
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.curator.people.release import load_people
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.accounts.rows import CERTIFIED
+from support.related import patients
+from support.related_network import ALL, APART, cut, network
+
+pytestmark = pytest.mark.slow
+
+RHO = 1e4
+
+
+def check_ledgers(made, planned):
+    """Every party charged each part once, and together what was planned."""
+    for name in made.all_names:
+        with contextlib.closing(Ledger(made.party(name) / "ledger.sqlite")) as ledger:
+            entries = ledger.summaries()
+        assert {entry.state for entry in entries} == {CERTIFIED}
+        assert abs(float(sum(entry.spent for entry in entries)) / planned - 1) < 1e-6
+
+
+@pytest.mark.parametrize(("grid", "slices"), [(APART, 1), ((ALL,), 2)], ids=["apart", "hospitals"])
+def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path, command, grid, slices):
+    real = patients(people=300)
+    made = network(tmp_path / "net", cut(real, slices), grid)
+    out = tmp_path / "out"
+    with made.running():
+        assert "FIX" not in command("curator", "preflight", made.plan)
+        planned = json.loads(command("curator", "release", made.plan, "--dry-run", "--json"))
+        command("curator", "release", made.plan, "--out", out)
+        if grid == APART:
+            # The alignment is made now, so the first part is reviewed.
+            assert "FIX" not in command("curator", "preflight", made.plan)
+    release = load_people(out)
+    assert set(release.tables) == set(ALL)
+    assert set(release.tables["stays"]["id"]) <= set(release.tables["patients"]["id"])
+    assert abs(len(release.tables["patients"]) - 300) < 60
+    assert abs(len(release.tables["stays"]) / len(real["stays"]) - 1) < 0.25
+    found, wanted = (
+        one["stays"]["ward"].value_counts(normalize=True).sort_index() for one in (release.tables, real)
+    )
+    assert np.abs(found - wanted).max() < 0.06
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert "person with all rows in all tables" in certificate["privacy_unit"]
+    assert [one["part"] for one in planned["parts"] if one["part"].startswith("records")] == [
+        f"records {name}" for name in ALL
+    ]
+    spent = sum(float(Fraction(one["zcdp_rho"])) for one in certificate["parts"])
+    assert spent <= planned["zcdp_rho"] * (1 + 1e-9) <= RHO * (1 + 1e-6)
+    check_ledgers(made, planned["zcdp_rho"])
+    federation = tmp_path / "federation.json"
+    command("curator", "federation", made.folder / "curator", "--out", federation)
+    assert "FAILED" not in command("curator", "verify", out / "certificate.json", "--federation", federation)
+    said = command("query", out, "SELECT sex, COUNT(*) FROM patients GROUP BY sex")
+    assert "(" in said
+
+
+def refusal(tmp_path, command, policy=None, plan=None):
+    made = network(tmp_path / "net", cut(patients(people=40), 1), (ALL,), policy=policy, plan=plan)
+    with made.running():
+        return command("curator", "release", made.plan, "--out", tmp_path / "out", fails=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "plan", "said"),
+    [
+        (('"stays", "codes"]', '"stays"]'), ("", ""), "of 'codes', and the policy does not allow that"),
+        (
+            ("max_release_rho = 1e6", "max_release_rho = 9e3"),
+            ("", ""),
+            "all parts of the release|max_release_rho",
+        ),
+        (("lifetime_rho = 1e6", "lifetime_rho = 9e3"), ("", ""), "left of lifetime_rho"),
+        (('order = "day"\n', ""), ("", ""), "relates or orders 'stays' otherwise"),
+    ],
+)
+def test_a_party_refuses_all_parts_before_the_first_is_charged(tmp_path, command, policy, plan, said):
+    found = refusal(tmp_path, command, lambda name, text: text.replace(*policy), lambda text: text)
+    assert any(one in found for one in said.split("|")), found
+    party = tmp_path / "net/parties/party-1-1"
+    with contextlib.closing(Ledger(party / "ledger.sqlite")) as ledger:
+        assert not ledger.summaries()
+
+
+def test_people_whom_a_party_does_not_list_do_not_count(tmp_path, command):
+    real = patients(people=300)
+    made = network(tmp_path / "net", cut(real, 1), APART, listed=False)
+    out = tmp_path / "out"
+    with made.running():
+        command("curator", "release", made.plan, "--out", out)
+    with_stays = real["stays"]["id"].nunique()
+    assert abs(len(load_people(out).tables["patients"]) - with_stays) < 30
+
+
+def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, command):
+    made = network(
+        tmp_path / "net",
+        cut(patients(people=60), 1),
+        (ALL,),
+        policy=lambda name, text: text.replace("approval = false", "approval = true"),
+    )
+    party, out = made.party("party-1-1"), tmp_path / "out"
+    with made.running():
+        command("curator", "release", made.plan, "--out", out, fails=True)
+        (waiting,) = json.loads(command("party", "releases", party, "--json"))
+        shown = command("party", "show", party, waiting["release"]).replace("\n", " ")
+        assert "all its parts cost up to rho" in " ".join(shown.split())
+        assert "with all rows in all tables" in " ".join(shown.split())
+        command("party", "approve", party, "--yes")
+        command("curator", "resume", out)
+    decided = json.loads(command("party", "releases", party, "--json"))
+    assert [one["decision"] for one in decided] == ["approved"] * 5
+    assert set(load_people(out).tables) == set(ALL)

@@ -1,0 +1,170 @@
+"""Related tables of a party: read, and made into records of people."""
+
+import json
+
+import pytest
+
+from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
+from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
+from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.institution.related import read_related
+from dpmosaic.party.operating.checking import check_home
+from dpmosaic.party.policies.tables import tables_of
+
+PEOPLE = "id,sex\n1,f\n2,m\n3,f\n"
+STAYS = "stay,id,day,ward\na,2,5,x\nb,1,9,y\nc,2,3,y\nd,2,4,x\n"
+DOMAINS = {
+    "people": {"sex": ["f", "m"]},
+    "stays": {"day": {"type": "numeric", "min": 0, "max": 9, "bins": 2, "integer": True}, "ward": ["x", "y"]},
+}
+SECTIONS = {
+    "people": {"file": "people.csv", "domain": "people.json", "key": "id"},
+    "stays": {"file": "stays.csv", "domain": "stays.json", "belongs_to": {"id": "people"}, "order": "day"},
+}
+RELATIONS = (Relation("people", "", ""), Relation("stays", "people", "day"))
+
+
+def settings(folder, people=PEOPLE, stays=STAYS, sections=SECTIONS):
+    (folder / "people.csv").write_text(people)
+    (folder / "stays.csv").write_text(stays)
+    for name, domain in DOMAINS.items():
+        (folder / f"{name}.json").write_text(json.dumps(domain))
+    return tables_of(sections, folder)
+
+
+def part(*columns, relations=RELATIONS, **options):
+    return RelatedPart("a" * 32, 1.0, 1.0, "stays", relations, columns, **options)
+
+
+def test_records_are_rows_in_their_order_with_what_is_above_and_before_them(tmp_path):
+    rows, named = read_related(settings(tmp_path))
+    assert list(named.columns["key"]) == ["1", "2", "3"]
+    assert rows.domain.names == ("people.sex", "stays.day", "stays.ward")
+    columns = (
+        KnownColumn("sex", "people", Way.CODE, "sex"),
+        KnownColumn("number", "people", Way.NUMBER, "stays", starts=(0, 1, 2)),
+        KnownColumn("ward", "stays", Way.CODE, "ward"),
+        KnownColumn("previous", "stays", Way.CODE, "ward", before=True),
+        KnownColumn("day", "stays", Way.CODE, "day"),
+        KnownColumn("step", "stays", Way.STEP, ""),
+    )
+    made = rows.records(part(*columns), tuple(one.name for one in columns))
+    found = {name: made.table.column(name).tolist() for name in made.domain.names}
+    assert found == {
+        "sex": [0, 1, 1, 1],
+        "number": [1, 2, 2, 2],
+        "ward": [1, 1, 0, 0],
+        "previous": [2, 2, 1, 0],
+        "day": [1, 0, 0, 1],
+        # First ones, then one day each after the one before.
+        "step": [0, 0, 2, 2],
+    }
+    assert made.person.tolist() == [0, 1, 1, 1]
+    assert made.weights.tolist() == [WEIGHT_PARTS, *[WEIGHT_PARTS // 3] * 3]
+    assert made.record_count == 3
+
+
+def test_rows_of_few_weigh_less_where_numbers_are_evened(tmp_path):
+    rows, _ = read_related(settings(tmp_path))
+    even = (RELATIONS[0], Relation("stays", "people", "day", 2))
+    made = rows.records(part(KnownColumn("ward", "stays", Way.CODE, "ward"), relations=even), ("ward",))
+    assert made.weights.tolist() == [WEIGHT_PARTS // 2, *[WEIGHT_PARTS // 3] * 3]
+
+
+def test_people_are_those_with_rows_unless_the_party_lists_them(tmp_path):
+    alone, named = read_related(settings(tmp_path, sections={"stays": SECTIONS["stays"]}))
+    assert (alone.record_count, list(named.columns["key"])) == (2, ["2", "1"])
+    keys = {"people": {"file": "people.csv", "key": "id"}, "stays": SECTIONS["stays"]}
+    listed, named = read_related(settings(tmp_path, sections=keys))
+    assert (listed.record_count, list(named.columns["key"])) == (3, ["1", "2", "3"])
+    number = KnownColumn("number", "people", Way.NUMBER, "stays", starts=(0, 1, 2))
+    assert listed.records(part(number), ("number",)).table.column("number").tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("people", "stays", "said"),
+    [
+        (PEOPLE + "1,m\n", STAYS, "each once"),
+        (PEOPLE + ",m\n", STAYS, "each once"),
+        (PEOPLE, STAYS + "e,7,1,x\n", "a key of 'people' in every row"),
+        (PEOPLE, STAYS + "e,,1,x\n", "a key of 'people' in every row"),
+    ],
+)
+def test_keys_that_do_not_fit_are_refused(tmp_path, people, stays, said):
+    with pytest.raises(DataError, match=said):
+        read_related(settings(tmp_path, people, stays))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"stays": {"file": "stays.csv", "domain": "stays.json"}}, "key or belongs_to"),
+        ({"stays": SECTIONS["stays"] | {"key": "ward"}}, "is an attribute"),
+        ({"stays": SECTIONS["stays"] | {"order": "no"}}, "the order among the attributes"),
+        ({"stays": SECTIONS["stays"] | {"order": "ward"}}, "numbers, dates or timestamps"),
+        ({"stays": SECTIONS["stays"] | {"belongs_to": {"id": "people", "x": "y"}}}, "one column"),
+        ({"people": SECTIONS["people"] | {"key": "", "belongs_to": {"id": "stays"}}}, "circle|trees"),
+        ({"others": SECTIONS["stays"] | {"belongs_to": {"id": "nobody"}}}, "several such trees"),
+    ],
+)
+def test_tables_that_are_no_tree_are_refused(tmp_path, change, said):
+    with pytest.raises(DataError, match=said):
+        settings(tmp_path, sections=SECTIONS | change)
+
+
+def test_a_plan_has_to_relate_and_order_tables_as_the_party_does(tmp_path):
+    rows, _ = read_related(settings(tmp_path))
+    everything = frozenset(SECTIONS)
+    rows.check(part(), everything)
+    with pytest.raises(PolicyError, match="of 'stays', and the policy does not allow"):
+        rows.check(part(), frozenset({"people"}))
+    for relations in (
+        (RELATIONS[0], Relation("stays", "people", "")),
+        (RELATIONS[0], Relation("more", "people", ""), Relation("stays", "more", "day")),
+    ):
+        with pytest.raises(ProtocolError, match="relates or orders 'stays' otherwise"):
+            rows.check(part(relations=relations), everything)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (KnownColumn("x", "stays", Way.CODE, "none"), "its table has not"),
+        (KnownColumn("x", "stays", Way.CODE, "ward", groups=(0, 1, 1)), "groups other codes"),
+        (KnownColumn("x", "people", Way.STEP, ""), "an order that this party's have not"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(tmp_path, column, said):
+    rows, _ = read_related(settings(tmp_path))
+    with pytest.raises(ProtocolError, match=said):
+        rows.records(part(column), ("x",))
+
+
+def test_a_party_answers_for_its_own_columns_alone(tmp_path):
+    rows, _ = read_related(settings(tmp_path, sections={"stays": SECTIONS["stays"]}))
+    with pytest.raises(ProtocolError, match="columns that it does not know"):
+        rows.records(part(KnownColumn("sex", "people", Way.CODE, "sex")), ("sex",))
+
+
+def test_the_digest_changes_with_a_row_and_with_whose_it_is(tmp_path):
+    digests = {
+        read_related(settings(tmp_path, stays=text))[0].digest()
+        for text in (STAYS, STAYS.replace("a,2,5,x", "a,2,5,y"), STAYS.replace("b,1,9", "b,3,9"))
+    }
+    assert len(digests) == 3
+
+
+def test_a_party_is_told_all_faults_of_its_tables(tmp_path):
+    home = PartyHome.create(tmp_path / "party", "clinic")
+    settings(home.folder, stays=STAYS + "e,1,1,z\n")
+    sections = "".join(
+        f'[tables.{name}]\nfile = "{name}.csv"\ndomain = "{name}.json"\nkey = "{key}"\n{more}'
+        for name, key, more in (
+            ("people", "id", ""),
+            ("stays", "nokey", 'belongs_to = { id = "people" }\norder = "day"\n'),
+        )
+    )
+    (home.folder / "policy.toml").write_text(sections + '[policy]\nmax_rows_per_person = "all"\n')
+    found = {one.where for one in check_home(home) if one.refused}
+    assert {"stays.nokey", "stays.ward"} <= found
