@@ -44,7 +44,7 @@ def test_one_json_object_holds_all_metrics(folder):
     assert form["records"] == {"real": 90, "synthetic": 90}
     assert [found["test_rows"] for found in form["predictions"]] == [90, 90]
     useful = form["usefulness"]
-    assert (useful["label"], useful["test_rows"], useful["held_out"]) == ("code", 90, True)
+    assert (useful["target"], useful["test_rows"], useful["held_out"]) == ("code", 90, True)
     assert [set(one) for one in useful["learned"]] == [{"learner", "synthetic", "real"}] * 3
     assert len(form["pairs"]) == 3
 
