@@ -13,6 +13,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import GapAttribute
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
+from ...common.data.related.joint import joint_domain
 from ...common.data.related.steps import Steps, orders
 from ...common.data.view import View
 from ...common.data.workload import Workload
@@ -273,8 +274,9 @@ class Making:
         domain = Domain(tuple(attribute for attribute, _ in columns))
         singles = tuple((name,) for name in domain.names if name in asked)
         spec = replace(self._order.budget_of(rho), rows=1)
-        order = ReleaseOrder(domain, spec, Bins(), Workload(singles, (1.0,) * len(singles)))
         part = self._stated(table.name, tuple(column for _, column in columns))
+        workload = Workload(singles, (1.0,) * len(singles))
+        order = ReleaseOrder(self._with_reviews(domain, part), spec, Bins(), workload)
         # Bins are chosen of the codes that the parties' domain files say.
         return f"bins {table.name}", order, replace(part, codings={})
 
@@ -304,8 +306,15 @@ class Making:
         if self._family[name].parent:
             spec = replace(spec, rows=None)
         workload = workload_of(self._family, name)
-        order = ReleaseOrder(self._family.record(name), spec, self._order.mechanism, workload)
-        return f"records {name}", order, self._stated(name, stated_columns(self._family, name))
+        part = self._stated(name, stated_columns(self._family, name))
+        domain = self._with_reviews(self._family.record(name), part)
+        return f"records {name}", ReleaseOrder(domain, spec, self._order.mechanism, workload), part
+
+    def _with_reviews(self, domain: Domain, part: RelatedPart) -> Domain:
+        """The domain of a part, whose columns are unreviewed if those are from which they follow."""
+        unreviewed = part.following_from(joint_domain(self._order.tables.domains).unreviewed)
+        attributes = (replace(one, reviewed=one.name not in unreviewed) for one in domain.attributes)  # type: ignore[type-var]
+        return replace(domain, attributes=tuple(attributes))
 
     def _stated(self, name: str, columns: tuple[KnownColumn, ...]) -> RelatedPart:
         relations = tuple(
