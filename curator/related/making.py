@@ -262,20 +262,26 @@ class Making:
 
     def _choice_rho(self, table: PlannedTable) -> Fraction:
         """What the choice of bins of a table may cost; nothing if there is none to choose."""
+        return _floored(sum(self._choice_costs(table).values(), Fraction(0)))
+
+    def _choice_costs(self, table: PlannedTable) -> dict[str, Fraction]:
+        """What it may cost by columns: numbers of rows as from one place, open ones a share."""
         rho, children = self._rho[table.name], self._family.children(table.name)
-        numbers = len(children) * min(NUMBERS * float(self._granted), NUMBERS_OF_TABLE * float(rho))
-        opened = table.domain is not None and bool(table.domain.open)
-        return _floored(
-            Fraction(numbers) + opened * Fraction(self._order.bins_share) * (rho - Fraction(numbers))
-        )
+        each = Fraction(min(NUMBERS * float(self._granted), NUMBERS_OF_TABLE * float(rho)))
+        found = {number_name(child.name): each for child in children}
+        opened = () if table.domain is None else table.domain.open
+        left = Fraction(self._order.bins_share) * (rho - len(children) * each)
+        return found | {name: left / len(opened) for name in opened}
 
     def _choice(self, table: PlannedTable, rho: Fraction) -> tuple[str, ReleaseOrder, RelatedPart]:
         columns, asked = choice_columns(self._order.tables, table.name)
         domain = Domain(tuple(attribute for attribute, _ in columns))
+        costs = self._choice_costs(table)
         singles = tuple((name,) for name in domain.names if name in asked)
+        weights = tuple(float(costs[name] / rho) for (name,) in singles)
         spec = replace(self._order.budget_of(rho), rows=1)
         part = self._stated(table.name, tuple(column for _, column in columns))
-        workload = Workload(singles, (1.0,) * len(singles))
+        workload = Workload(singles, weights)
         order = ReleaseOrder(self._with_reviews(domain, part), spec, Bins(), workload)
         # Bins are chosen of the codes that the parties' domain files say.
         return f"bins {table.name}", order, replace(part, codings={})

@@ -19,6 +19,8 @@ HOSPITALS = Holders((ALL,), slices=3, collusions=0)
 APART = Holders((("patients",), ("stays", "codes")), collusions=0)
 BOTH = Holders((("patients",), ("stays", "codes")), slices=2, collusions=0)
 
+AUTO = {"type": "numeric", "min": 1930, "max": 2009, "bins": "auto", "integer": True}
+
 EPSILON = 300.0
 """So large that noise is below one person, mostly: 400 of them are compared."""
 
@@ -106,6 +108,16 @@ def test_a_party_holds_at_most_one_part_of_each_person_of_each_table(monkeypatch
 def test_what_does_not_fit_is_refused(holders, options, refusal):
     with pytest.raises(DataError, match=refusal):
         over(holders, **options)
+
+
+@pytest.mark.slow
+def test_numbers_of_rows_are_counted_at_the_cost_that_they_have_from_one_place():
+    """Hospitals have an open column as well, which has a share of what is left."""
+    domain = DOMAINS | {"patients": DOMAINS["patients"] | {"born": AUTO}}
+    made, central = over(HOSPITALS, domain=domain), release(epsilon=EPSILON, domain=domain)
+    costs = {part.of: float(part.zcdp_rho) for part in central.certificate.parts if part.table == "patients"}
+    (counted,) = [one for one in made.choices["patients"].measurements if one.clique == ("number_of_stays",)]
+    assert counted.zcdp_rho == pytest.approx(costs["numbers of rows of stays"], rel=0.005)
 
 
 UNREVIEWED = copy.deepcopy(DOMAINS)
