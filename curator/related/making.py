@@ -30,6 +30,7 @@ from ..mechanisms.bins import Bins
 from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
+from ..people.drawing.numbers import limit_of_equal_counts
 from ..people.modelling import (
     LEAST_RHO,
     NUMBERS,
@@ -40,7 +41,6 @@ from ..people.modelling import (
     timed,
     workload_of,
 )
-from ..people.numbers import limit_of_equal_counts
 from ..people.numbers_of_rows import number_of_rows
 from ..people.release import PeopleRelease, drawn_rows
 from ..people.shape import Family, Kin, number_name
