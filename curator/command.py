@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
+from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
@@ -146,6 +146,7 @@ def align(
     from .releasing.aligning.session import AlignmentSession
     from .releasing.planning.plan import ReleasePlan
     from .releasing.session import AWAY_S
+    from .releasing.telling import RESUMABLE
 
     read = ReleasePlan.load(plan)
     alignments = AlignmentSession.of(CuratorHome.open(home or plan.parent), read)
@@ -158,7 +159,7 @@ def align(
             return
         try:
             made = found or alignments.make(slices, AWAY_S)
-        except (PartyUnavailable, PolicyError) as stopped:
+        except RESUMABLE as stopped:
             if alignments.unfinished_path is None:
                 raise
             raise type(stopped)(
@@ -299,7 +300,7 @@ def _run(session: Session, json_output: bool) -> None:
     from .parties.activity import Activity
     from .parties.private_folder import private_folder
     from .releasing.progress import progress_bar, progress_lines
-    from .releasing.telling import notify_on_failure
+    from .releasing.telling import notify_on_failure, say_how_to_resume
     from .results.outputs import formula_warning
 
     if session.plan.tables is not None:
@@ -313,13 +314,9 @@ def _run(session: Session, json_output: bool) -> None:
         if json_output
         else progress_bar(Terminal(stderr=True), activity)
     )
-    try:
-        with notify_on_failure(session.home), shown as report:
-            released = session.run(report, activity)
-    except (PartyUnavailable, PolicyError) as stopped:
-        if session.journal.abandoned:
-            raise
-        raise _resumable(stopped, session.folder) from stopped
+    resumable = say_how_to_resume(session.journal, session.folder)
+    with resumable, notify_on_failure(session.home), shown as report:
+        released = session.run(report, activity)
     summary = {
         "out": str(session.folder),
         "differentially_private": released.certificate.differentially_private,
@@ -337,10 +334,6 @@ def _run(session: Session, json_output: bool) -> None:
         )
         if summary["warning"] is not None:
             tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
-
-
-def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:
-    return type(stopped)(f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}")
 
 
 curator_commands.command()(console)

@@ -32,6 +32,7 @@ from ..curator.mechanisms.catalogue import check_counting
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.asking import Asking
 from ..curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
+from ..curator.people.drawing.numbers import limit_of_equal_counts
 from ..curator.people.modelling import (
     LEAST_RHO,
     NUMBERS,
@@ -42,7 +43,6 @@ from ..curator.people.modelling import (
     timed,
     workload_of,
 )
-from ..curator.people.numbers import limit_of_equal_counts
 from ..curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
 from ..curator.people.release import PeopleRelease, drawn_rows
 from ..curator.people.rows import records

@@ -5,12 +5,13 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..data.coding import Coding
 from ..data.domain import Clique
+from ..data.related.joint import joint_name
 from ..errors import DataError
 from ..privacy.cost import PrivacyUnit
 from ..privacy.spending import Cost
@@ -145,6 +146,25 @@ class RelatedPart:
         while parent := self.parents[found[-1]]:
             found.append(parent)
         return tuple(found)
+
+    def following_from(self, sources: Collection[str]) -> Clique:
+        """The columns that follow from these columns of tables.
+
+        Args:
+            sources: joint names of columns (`joint_name`).
+        """
+        orders = {one.table: one.order for one in self.relations}
+
+        def source(column: KnownColumn) -> str:
+            match column.way:
+                case Way.CODE:
+                    return joint_name(column.table, column.source)
+                case Way.NUMBER:
+                    return ""
+                case _:
+                    return joint_name(column.holder, orders[column.holder])
+
+        return tuple(column.name for column in self.columns if source(column) in sources)
 
     def held_by(self, tables: Iterable[str]) -> Clique:
         """The columns that a party with these tables knows."""

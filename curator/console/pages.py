@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,7 @@ class CuratorPages:
             checks=checks,
             making=making,
             forecast=_forecast(shown),
+            parts=_parts(shown),
             rounds=rounds_of(self.place.out) if state == FINISHED else (),
         )
 
@@ -187,6 +188,16 @@ def _making(shown: Shown) -> Operation | None:
 
 
 def _forecast(shown: Shown) -> Any:
-    """What the last dry run printed; None before one, or if it forecast an alignment."""
+    """What the last dry run printed; None before one, or if it was of an alignment or of parts."""
+    found = _dry_run(shown)
+    return found if "steps" in found else None
+
+
+def _parts(shown: Shown) -> Any:
+    """The parts of a release of related tables, as the last dry run stated them."""
+    return _dry_run(shown).get("parts", ())
+
+
+def _dry_run(shown: Shown) -> Mapping[str, Any]:
     found = shown.last[FORECAST].records if FORECAST in shown.last else ()
-    return found[-1] if found and "steps" in found[-1] else None
+    return found[-1] if found else {}

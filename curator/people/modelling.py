@@ -16,9 +16,9 @@ from ...common.data.related.rows import Rows
 from ...common.data.workload import Workload
 from ...common.privacy.cost import WEIGHT_PARTS
 from ..analysis.release import Release
+from .drawing.numbers import cap_by_noise
+from .drawing.quantiles import with_quantiles
 from .groups import groups_by_mass
-from .numbers import cap_by_noise
-from .quantiles import with_quantiles
 from .release import numbers_of
 from .rows import weights
 from .shape import Column, Family, number_name, numbers_on

@@ -35,10 +35,10 @@ from ..results.raw_frames import values_in
 from ..results.storage import Library
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
-from .drawing import draw
+from .drawing.children import draw
+from .drawing.keeping import least_numbers, rules_kept, summaries_kept
+from .drawing.numbers import cap_by_noise, margins_of, move_numbers
 from .files import CHOICES, RECORDS, check_files, file_name
-from .keeping import least_numbers, rules_kept, summaries_kept
-from .numbers import cap_by_noise, margins_of, move_numbers
 from .report import people_report
 from .rows import lineage, of_people, weights
 from .shape import Family, Kin, number_name

@@ -20,8 +20,8 @@ from ...common.data.table import Table
 from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
-from .keeping import rules_kept, times_kept
-from .quantiles import map_to_quantiles
+from .drawing.keeping import rules_kept, times_kept
+from .drawing.quantiles import map_to_quantiles
 from .shape import Family, Kin, bounds_of
 
 

@@ -13,6 +13,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import GapAttribute
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
+from ...common.data.related.joint import joint_domain
 from ...common.data.related.steps import Steps, orders
 from ...common.data.view import View
 from ...common.data.workload import Workload
@@ -29,6 +30,7 @@ from ..mechanisms.bins import Bins
 from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
+from ..people.drawing.numbers import limit_of_equal_counts
 from ..people.modelling import (
     LEAST_RHO,
     NUMBERS,
@@ -39,7 +41,6 @@ from ..people.modelling import (
     timed,
     workload_of,
 )
-from ..people.numbers import limit_of_equal_counts
 from ..people.numbers_of_rows import number_of_rows
 from ..people.release import PeopleRelease, drawn_rows
 from ..people.shape import Family, Kin, number_name
@@ -261,20 +262,27 @@ class Making:
 
     def _choice_rho(self, table: PlannedTable) -> Fraction:
         """What the choice of bins of a table may cost; nothing if there is none to choose."""
+        return _floored(sum(self._choice_costs(table).values(), Fraction(0)))
+
+    def _choice_costs(self, table: PlannedTable) -> dict[str, Fraction]:
+        """What it may cost by columns: numbers of rows as from one place, open ones a share."""
         rho, children = self._rho[table.name], self._family.children(table.name)
-        numbers = len(children) * min(NUMBERS * float(self._granted), NUMBERS_OF_TABLE * float(rho))
-        opened = table.domain is not None and bool(table.domain.open)
-        return _floored(
-            Fraction(numbers) + opened * Fraction(self._order.bins_share) * (rho - Fraction(numbers))
-        )
+        each = Fraction(min(NUMBERS * float(self._granted), NUMBERS_OF_TABLE * float(rho)))
+        found = {number_name(child.name): each for child in children}
+        opened = () if table.domain is None else table.domain.open
+        left = Fraction(self._order.bins_share) * (rho - len(children) * each)
+        return found | {name: left / len(opened) for name in opened}
 
     def _choice(self, table: PlannedTable, rho: Fraction) -> tuple[str, ReleaseOrder, RelatedPart]:
         columns, asked = choice_columns(self._order.tables, table.name)
         domain = Domain(tuple(attribute for attribute, _ in columns))
+        costs = self._choice_costs(table)
         singles = tuple((name,) for name in domain.names if name in asked)
+        weights = tuple(float(costs[name] / rho) for (name,) in singles)
         spec = replace(self._order.budget_of(rho), rows=1)
-        order = ReleaseOrder(domain, spec, Bins(), Workload(singles, (1.0,) * len(singles)))
         part = self._stated(table.name, tuple(column for _, column in columns))
+        workload = Workload(singles, weights)
+        order = ReleaseOrder(self._with_reviews(domain, part), spec, Bins(), workload)
         # Bins are chosen of the codes that the parties' domain files say.
         return f"bins {table.name}", order, replace(part, codings={})
 
@@ -304,8 +312,15 @@ class Making:
         if self._family[name].parent:
             spec = replace(spec, rows=None)
         workload = workload_of(self._family, name)
-        order = ReleaseOrder(self._family.record(name), spec, self._order.mechanism, workload)
-        return f"records {name}", order, self._stated(name, stated_columns(self._family, name))
+        part = self._stated(name, stated_columns(self._family, name))
+        domain = self._with_reviews(self._family.record(name), part)
+        return f"records {name}", ReleaseOrder(domain, spec, self._order.mechanism, workload), part
+
+    def _with_reviews(self, domain: Domain, part: RelatedPart) -> Domain:
+        """The domain of a part, whose columns are unreviewed if those are from which they follow."""
+        unreviewed = part.following_from(joint_domain(self._order.tables.domains).unreviewed)
+        attributes = (replace(one, reviewed=one.name not in unreviewed) for one in domain.attributes)  # type: ignore[type-var]
+        return replace(domain, attributes=tuple(attributes))
 
     def _stated(self, name: str, columns: tuple[KnownColumn, ...]) -> RelatedPart:
         relations = tuple(

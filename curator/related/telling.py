@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from functools import partial
 
-from ...common.errors import PartyUnavailable, PolicyError
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ..parties.activity import Activity
 from ..parties.private_folder import private_folder
 from ..releasing.progress import progress_bar, progress_lines
 from ..releasing.session import Session
-from ..releasing.telling import notify_on_failure
+from ..releasing.telling import notify_on_failure, say_how_to_resume
 from .session import RelatedSession
 
 
@@ -32,15 +31,9 @@ def run_related(session: Session, json_output: bool) -> None:
         if json_output
         else progress_bar(Terminal(stderr=True), activity)
     )
-    try:
-        with notify_on_failure(session.home), shown as report:
-            made = RelatedSession(session).run(report, activity)
-    except (PartyUnavailable, PolicyError) as stopped:
-        if session.journal.abandoned:
-            raise
-        raise type(stopped)(
-            f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {session.folder}"
-        ) from stopped
+    resumable = say_how_to_resume(session.journal, session.folder)
+    with resumable, notify_on_failure(session.home), shown as report:
+        made = RelatedSession(session).run(report, activity)
     certificate = made.certificate
     if json_output:
         summary = {

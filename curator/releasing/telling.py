@@ -1,20 +1,43 @@
-"""Tells a curator's operator that a release stopped, if the curator's folder says how."""
+"""Tells that a release stopped, and how to resume it; also the curator's operator, if its folder says how."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from ...common.bounded import read_bytes, toml_of
-from ...common.errors import ApprovalPending, DataError, PartyUnavailable
+from ...common.errors import ApprovalPending, DataError, DeliveriesLost, PartyUnavailable, PolicyError
 from ...common.federation.card import CURATOR
 from ...common.forms.tables import Key, Table, check_file
 from ...common.processes.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
 from ...common.showing.telling import tell
 from ..parties.home import CuratorHome
+from ..parties.journal import Journal
 
 NAME = "notify.toml"
 """File in the curator's folder with a section [notify], as in a party's policy."""
+
+RESUMABLE = (PartyUnavailable, PolicyError, DeliveriesLost)
+"""What stops a release that can be resumed, unless it was abandoned."""
+
+
+@contextlib.contextmanager
+def say_how_to_resume(journal: Journal, folder: Path) -> Iterator[None]:
+    """Adds to an error that stops a release by which command it goes on.
+
+    Args:
+        journal: of the release.
+        folder: of its results.
+    """
+    try:
+        yield
+    except RESUMABLE as stopped:
+        if journal.abandoned:
+            raise
+        raise type(stopped)(
+            f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}"
+        ) from stopped
 
 
 @contextlib.contextmanager

@@ -329,7 +329,12 @@ class Institution:
         if terms.aligning is not None:
             # It asks for no attribute.
             return
-        hidden = set(self.table.domain.unreviewed).intersection(own) - set(terms.purpose.unreviewed)
+        part = terms.plan.related
+        if self.related is None or part is None:
+            unreviewed = self.table.domain.unreviewed
+        else:
+            unreviewed = part.following_from(self.related.domain.unreviewed)
+        hidden = set(unreviewed).intersection(own) - set(terms.purpose.unreviewed)
         if hidden:
             raise ProtocolError(
                 "the domain file of this party has entries that nobody has reviewed, and the terms do not "

@@ -13,7 +13,6 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.people import PeopleRows, number_people
-from ...common.data.related.joint import joint_name
 from ...common.data.related.rows import Rows, lineage, of_row_before, weights
 from ...common.data.related.steps import Steps, in_units
 from ...common.data.table import Table, code_dtype
@@ -160,15 +159,6 @@ class RelatedRows:
         table = Table.from_codes(Domain.coded(sizes), codes)
         table = Table(table.domain, table.columns, weights=weights(path, rows, evened, WEIGHT_PARTS))
         return PeopleRows(table, lineage(path, rows), self.record_count, WEIGHT_PARTS)
-
-    def unreviewed(self, part: RelatedPart, own: Clique) -> Clique:
-        """Those columns of records that follow from attributes which nobody has reviewed."""
-        named = set(self.domain.unreviewed)
-        return tuple(
-            column.name
-            for column in part.columns
-            if column.name in own and joint_name(column.table, column.source) in named
-        )
 
 
 def read_related(settings: Sequence[TableSettings]) -> tuple[RelatedRows, Identifiers]:

@@ -154,11 +154,8 @@ def _evaluate_people(
 
     release = load_people(folder)
     if real.is_dir():
-        stated = None if relations is None else read_relations(relations, real)
-        paths = {
-            name: file_of(real, name) if stated is None else stated.files[name] for name in release.frames
-        }
-        rows = named_frames(paths)
+        stated = {} if relations is None else read_relations(relations, real).files
+        rows = named_frames({name: stated.get(name) or file_of(real, name) for name in release.frames})
     else:
         rows = named_frames(real)
     found = evaluate_people(rows, release, follow)

@@ -21,7 +21,7 @@ from ...common.privacy.budget import Accountant, Charge
 from ...common.privacy.cost import PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.noise import noisy_counts
 from ...common.privacy.partition_selection import threshold
-from ...curator.mechanisms.bins import RESOLUTIONS, boxes_of
+from ...curator.mechanisms.bins import boxes_of, resolutions_of
 from ...curator.parties.journal import Answers, NoJournal
 from ...simulations.stopping import count_spending
 
@@ -32,9 +32,6 @@ FIRST = "first-"
 """What the ids of questions of a first step begin with."""
 
 _GRAIN = 2**80
-
-_ONE_RESOLUTION_CELLS = 32
-"""So few cells are counted at one resolution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +127,7 @@ class PrivateCounts:
             asked: for each column its number of cells, and what counts the rows of each.
             rho: cost of all resolutions of a column together, zCDP.
         """
-        levels = {
-            name: 1 if cells <= _ONE_RESOLUTION_CELLS else RESOLUTIONS for name, (cells, _) in asked.items()
-        }
+        levels = {name: resolutions_of(cells) for name, (cells, _) in asked.items()}
         sigmas = {name: self._charge(step, [(name,)] * n, rho / n) for name, n in levels.items()}
         boxes = {
             name: [boxes_of(cells, n) for n in range(levels[name])] for name, (cells, _) in asked.items()

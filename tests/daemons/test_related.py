@@ -61,6 +61,24 @@ def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path
     assert "FAILED" not in command("curator", "verify", out / "certificate.json", "--federation", federation)
     said = command("query", out, "SELECT sex, COUNT(*) FROM patients GROUP BY sex")
     assert "(" in said
+    found = evaluated(tmp_path, command, real, out)
+    assert found["rows"]["patients"]["real"] == 300
+    assert found["children"]["stays"]["orphans"] == 0
+    assert found["children"]["stays"]["numbers"] < 0.1
+
+
+def evaluated(tmp_path, command, real, out):
+    """What the command says of the release, whose tables lie in files of their names."""
+    folder, relations = tmp_path / "real", tmp_path / "relations.toml"
+    folder.mkdir()
+    for name, rows in real.items():
+        rows.to_csv(folder / f"{name}.csv", index=False)
+    # A table without an entry lies in the file of its name, as that of people.
+    relations.write_text('[stays]\nbelongs_to = {id = "patients"}\norder = "day"\n')
+    page = tmp_path / "evaluation.html"
+    said = command("evaluate", folder, out, "--relations", relations, "--report", page, "--json")
+    assert "Not for publication" in page.read_text()
+    return json.loads(said)
 
 
 def refusal(tmp_path, command, policy=None, plan=None):

@@ -1,14 +1,18 @@
 """SIGKILL of the curator and of parties in the middle of a release of related tables: all is charged once."""
 
 import contextlib
+import itertools
 
 import numpy as np
 import pytest
 
+from dpmosaic.common.errors import DeliveriesLost, PartyUnavailable
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.curator.people.release import PeopleRelease, load_people
+from dpmosaic.curator.related import session as related_session
 from dpmosaic.curator.related.session import RelatedSession, _Parts
+from dpmosaic.curator.releasing import session as releasing_session
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.party.accounts.ledger import Ledger
@@ -119,6 +123,15 @@ def test_a_curator_that_dies_before_and_after_it_writes_finishes(tmp_path, monke
     check(made, out, PARTS)
 
 
+def restart(made, daemons, name):
+    """Kills a party, and starts it again."""
+    daemons[name].process.kill()
+    daemons[name].process.wait()
+    daemons[name].process.stdin.close()
+    daemons[name] = made.start(name)
+    made.enroll(name, daemons[name])
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(tmp_path, place):
     made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
@@ -128,12 +141,35 @@ def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(tmp_pa
         def told(when, method):
             calls.append(method)
             if len(calls) in KILLS:
-                daemons[name].process.kill()
-                daemons[name].process.wait()
-                daemons[name].process.stdin.close()
-                daemons[name] = made.start(name)
-                made.enroll(name, daemons[name])
+                restart(made, daemons, name)
 
         assert interrupted(made, out, told)
     assert len(calls) > max(KILLS)
+    check(made, out, PARTS + 1)
+
+
+def test_a_release_that_stops_because_deliveries_are_lost_is_resumed_and_charges_nothing_twice(
+    tmp_path, monkeypatch
+):
+    """A party is killed every some calls; the curator delivers nothing again before it is resumed."""
+    made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
+    name, stops = made.all_names[1], []
+    for module in (related_session, releasing_session):
+        monkeypatch.setattr(module, "AWAY_S", 0.0)
+    with made.running() as daemons:
+        while True:
+            # Rarer after each stop: a part ends only if its party lives through a whole step.
+            calls, every = itertools.count(1), 61 + 20 * len(stops)
+
+            def told(when, method, calls=calls, every=every):
+                if not next(calls) % every:
+                    restart(made, daemons, name)
+
+            try:
+                interrupted(made, out, told)
+            except (DeliveriesLost, PartyUnavailable) as stopped:
+                stops.append(type(stopped))
+            else:
+                break
+    assert stops.count(DeliveriesLost) > 2
     check(made, out, PARTS + 1)

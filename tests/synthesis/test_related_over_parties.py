@@ -1,12 +1,15 @@
 """Related tables over parties, beside the same release from one place."""
 
+import copy
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpmosaic.common.errors import DataError
+from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
+from dpmosaic.curator.certificates.issuing import unreviewed_label
+from dpmosaic.curator.related.making import Making
 from dpmosaic.party.institution.related import RelatedRows
 from dpmosaic.synthesis.related_over_parties import Holders, simulate_people
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
@@ -15,6 +18,8 @@ ALL = ("patients", "stays", "codes")
 HOSPITALS = Holders((ALL,), slices=3, collusions=0)
 APART = Holders((("patients",), ("stays", "codes")), collusions=0)
 BOTH = Holders((("patients",), ("stays", "codes")), slices=2, collusions=0)
+
+AUTO = {"type": "numeric", "min": 1930, "max": 2009, "bins": "auto", "integer": True}
 
 EPSILON = 300.0
 """So large that noise is below one person, mostly: 400 of them are compared."""
@@ -103,3 +108,45 @@ def test_a_party_holds_at_most_one_part_of_each_person_of_each_table(monkeypatch
 def test_what_does_not_fit_is_refused(holders, options, refusal):
     with pytest.raises(DataError, match=refusal):
         over(holders, **options)
+
+
+@pytest.mark.slow
+def test_numbers_of_rows_are_counted_at_the_cost_that_they_have_from_one_place():
+    """Hospitals have an open column as well, which has a share of what is left."""
+    domain = DOMAINS | {"patients": DOMAINS["patients"] | {"born": AUTO}}
+    made, central = over(HOSPITALS, domain=domain), release(epsilon=EPSILON, domain=domain)
+    costs = {part.of: float(part.zcdp_rho) for part in central.certificate.parts if part.table == "patients"}
+    (counted,) = [one for one in made.choices["patients"].measurements if one.clique == ("number_of_stays",)]
+    assert counted.zcdp_rho == pytest.approx(costs["numbers of rows of stays"], rel=0.005)
+
+
+UNREVIEWED = copy.deepcopy(DOMAINS)
+UNREVIEWED["patients"]["born"]["reviewed"] = False
+UNREVIEWED["stays"]["day"]["reviewed"] = False
+ABOVE = ("born", "first_day_of_stays", "span_of_day_of_stays")
+FOLLOWING = {
+    "patients": ABOVE,
+    "stays": (*ABOVE, "previous_step_of_day", "step_of_day", "day"),
+    "codes": ABOVE,
+}
+"""Columns of records that follow from a year of birth, or from the day of a stay, as a whole or in part."""
+
+
+@pytest.mark.slow
+def test_a_release_is_labelled_by_all_columns_that_follow_from_those_that_nobody_has_reviewed():
+    made = over(APART, domain=UNREVIEWED)
+    assert not made.certificate.differentially_private
+    for name, part in made.releases.items():
+        assert part.certificate.plan.unreviewed == FOLLOWING[name]
+        assert part.certificate.labels == (unreviewed_label(FOLLOWING[name]),)
+    assert set(made.certificate.labels) == {
+        label for one in made.releases.values() for label in one.certificate.labels
+    }
+
+
+@pytest.mark.parametrize("holders", [HOSPITALS, APART], ids=["hospitals", "apart"])
+def test_terms_that_hide_what_nobody_has_reviewed_are_refused_by_its_party(monkeypatch, holders):
+    monkeypatch.setattr(Making, "_with_reviews", lambda self, domain, part: domain)
+    unreviewed = DOMAINS | {"stays": UNREVIEWED["stays"]}
+    with pytest.raises(ProtocolError, match="nobody has reviewed, and the terms do not say so: first"):
+        over(holders, domain=unreviewed)

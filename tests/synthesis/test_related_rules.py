@@ -10,7 +10,7 @@ import dpmosaic
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.people.keeping import rules_kept
+from dpmosaic.curator.people.drawing.keeping import rules_kept
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,13 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
+from dpmosaic.curator.forecasting.outlook import outlook
 from dpmosaic.curator.mechanisms.bins import RESOLUTIONS, Bins, boxes_of
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.simulations.contracts.trial import measurer_over
 
-DOMAIN = Domain.coded({"a": 30, "b": 4, "c": 7})
-TABLE = Table.from_codes(DOMAIN, np.random.default_rng(1).integers(0, [30, 4, 7], (200, 3)))
+DOMAIN = Domain.coded({"a": 90, "b": 4, "c": 40, "d": 7})
+TABLE = Table.from_codes(DOMAIN, np.random.default_rng(1).integers(0, [90, 4, 40, 7], (200, 4)))
 SOME = Workload((("a",), ("c",)), (1.0, 1.0))
 
 
@@ -31,12 +32,26 @@ def test_measures_the_attributes_of_its_workload_and_no_other(grid):
     assert {charge.clique for charge in measurer.accountant.charges} == {("a",), ("c",)}
 
 
-def test_spends_its_whole_grant_in_equal_parts():
+@pytest.mark.parametrize("weight", [1.0, 0.25])
+def test_spends_its_whole_grant_as_the_weights_say_and_on_few_cells_at_one_resolution(weight):
     measurer = measurer_over(TABLE, Fraction(1), protocol="masked", grid="1x1")
-    run(measurer)
+    run(measurer, Workload((("a",), ("d",)), (1.0, weight)))
     costs = [float(charge.zcdp_rho) for charge in measurer.accountant.charges]
-    assert costs == pytest.approx([1 / (2 * RESOLUTIONS)] * (2 * RESOLUTIONS), rel=1e-3)
+    shares = [1 / (1 + weight) / RESOLUTIONS] * RESOLUTIONS + [weight / (1 + weight)]
+    assert costs == pytest.approx(shares, rel=1e-3)
     assert measurer.accountant.spent <= 1
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.25])
+def test_a_forecast_states_the_noise_of_each_column_in_all_its_resolutions_together(weight):
+    workload = Workload((("a",), ("d",)), (1.0, weight))
+    measurer = measurer_over(TABLE, Fraction(1), protocol="trusted", grid="1x1")
+    stated = outlook(Bins(), measurer, workload)
+    measured = run(measurer, workload).measurements
+    for marginal in stated.marginals:
+        precision = sum(one.sigma**-2 for one in measured if one.clique == marginal.clique)
+        assert marginal.least_sigma == pytest.approx(precision**-0.5, rel=1e-3)
+        assert marginal.largest_sigma == pytest.approx(precision**-0.5, rel=1e-3)
 
 
 def test_a_huge_budget_gives_exact_sums_at_every_resolution():

@@ -1,13 +1,23 @@
 """A curator's operator is told why a release stopped."""
 
+import contextlib
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
-from dpmosaic.common.errors import ApprovalPending, DataError, PartyUnavailable, PolicyError
+from dpmosaic.common.errors import (
+    ApprovalPending,
+    DataError,
+    DeliveriesLost,
+    PartyUnavailable,
+    PolicyError,
+    ProtocolError,
+)
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.curator.releasing.telling import notify_on_failure
+from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.telling import notify_on_failure, say_how_to_resume
 
 WRITES = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
 
@@ -55,3 +65,24 @@ def test_without_the_file_nobody_is_told(tmp_path):
         notify_on_failure(CuratorHome.create(tmp_path / "curator", "ministry")),
     ):
         raise PartyUnavailable("x")
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with contextlib.closing(Journal.create(tmp_path / "journal.sqlite", "")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("error", [PartyUnavailable, ApprovalPending, PolicyError, DeliveriesLost])
+def test_a_release_that_can_be_resumed_says_by_which_command(journal, error):
+    said = r"^x\. The release stopped; resume it with: dpmosaic curator resume out$"
+    with pytest.raises(error, match=said), say_how_to_resume(journal, Path("out")):
+        raise error("x")
+
+
+@pytest.mark.parametrize(("error", "abandoned"), [(PolicyError, True), (ProtocolError, False)])
+def test_a_release_that_cannot_be_resumed_does_not_say_so(journal, error, abandoned):
+    if abandoned:
+        journal.abandon()
+    with pytest.raises(error, match=r"^x$"), say_how_to_resume(journal, Path("out")):
+        raise error("x")

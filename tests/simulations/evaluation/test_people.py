@@ -171,6 +171,14 @@ def test_the_command_compares_a_folder_with_a_release(folder, made):
     assert "Times to events" in (folder / "page.html").read_text()
 
 
+def test_a_table_without_an_entry_among_the_relations_lies_in_the_file_of_its_name(folder, tmp_path):
+    relations = tmp_path / "relations.toml"
+    relations.write_text('[stays]\nbelongs_to = {id = "patients"}\n')
+    done = run(folder, "--json", "--relations", relations)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == run(folder, "--json").stdout
+
+
 def test_the_command_prints_all_scores(folder):
     done = run(folder)
     assert done.exit_code == 0, done.output

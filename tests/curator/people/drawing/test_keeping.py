@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.related.rows import Rows
-from dpmosaic.curator.people.keeping import keep_bounds
+from dpmosaic.curator.people.drawing.keeping import keep_bounds
 from dpmosaic.curator.people.summaries import AnyOf
 
 STROKE = AnyOf("stroke", "code", ("I63", "I64"))

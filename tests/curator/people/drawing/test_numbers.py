@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.people.numbers import Margin, cap_by_noise, limit_of_equal_counts, move_numbers
+from dpmosaic.curator.people.drawing.numbers import Margin, cap_by_noise, limit_of_equal_counts, move_numbers
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 SIZE = 4_000

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 from scipy.special import ndtri
 
-from ...common.data.attributes.dates import bins_of
-from ...common.data.related.rows import Rows
-from ..analysis.release import Release
-from .rows import lineage
-from .shape import Family, number_name
+from ....common.data.attributes.dates import bins_of
+from ....common.data.related.rows import Rows
+from ...analysis.release import Release
+from ..rows import lineage
+from ..shape import Family, number_name
 
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]

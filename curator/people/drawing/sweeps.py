@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..pgm.compiled import compiled, compiled_part
-from ..pgm.rows.sweeps import ROW_PARTS
+from ...pgm.compiled import compiled, compiled_part
+from ...pgm.rows.sweeps import ROW_PARTS
 
 Codes = NDArray[np.int32]
 Indices = NDArray[np.int64]

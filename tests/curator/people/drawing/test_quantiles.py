@@ -10,7 +10,7 @@ from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.data.related.steps import Steps
-from dpmosaic.curator.people.quantiles import map_to_quantiles, quantiles_of, with_quantiles
+from dpmosaic.curator.people.drawing.quantiles import map_to_quantiles, quantiles_of, with_quantiles
 from dpmosaic.curator.people.shape import Kin
 from dpmosaic.curator.results.evidence import Evidence, Known
 

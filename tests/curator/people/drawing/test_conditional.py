@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.curator.people.conditional import Conditional
+from dpmosaic.curator.people.drawing.conditional import Conditional
 
 ROWS = 200_000
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.related.rows import Rows
-from ..analysis.release import Release
+from ....common.data.related.rows import Rows
+from ...analysis.release import Release
+from ..shape import Kin
 from .numbers import Margin, target_of
-from .shape import Kin
 
 Numbers = NDArray[np.float64]
 Quantiles = tuple[tuple[float, float], ...]

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.domain import Domain
-from ...common.data.related.rows import Rows
-from ...common.data.rules.rule import components
-from ...common.data.rules.satisfying import example
-from ...common.data.table import Table
-from ..mechanisms.parts.fitted import FittedModel
-from ..releasing.obedience import breaking, with_dependents, with_maps
-from .shape import Family
-from .summaries import AnyOf, CountOf, FirstOf, LastOf, TimeTo, bounds_of_count
+from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.domain import Domain
+from ....common.data.related.rows import Rows
+from ....common.data.rules.rule import components
+from ....common.data.rules.satisfying import example
+from ....common.data.table import Table
+from ...mechanisms.parts.fitted import FittedModel
+from ...releasing.obedience import breaking, with_dependents, with_maps
+from ..shape import Family
+from ..summaries import AnyOf, CountOf, FirstOf, LastOf, TimeTo, bounds_of_count
 
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]

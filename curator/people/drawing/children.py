@@ -10,12 +10,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.domain import Clique
-from ...common.data.related.rows import Rows
-from ...common.privacy.cost import WEIGHT_PARTS
+from ....common.data.domain import Clique
+from ....common.data.related.rows import Rows
+from ....common.privacy.cost import WEIGHT_PARTS
+from ..rows import codes_of, weights
+from ..shape import Column, Family
 from .conditional import Conditional
-from .rows import codes_of, weights
-from .shape import Column, Family
 from .sweeps import Free, Pair, sweep
 
 Numbers = NDArray[np.float64]

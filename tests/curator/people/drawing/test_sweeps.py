@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from dpmosaic.curator.people.sweeps import Free, Pair, sweep
+from dpmosaic.curator.people.drawing.sweeps import Free, Pair, sweep
 
 
 @st.composite
