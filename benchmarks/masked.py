@@ -26,10 +26,10 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import Purpose
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import Proposal, agree

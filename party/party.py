@@ -9,19 +9,17 @@ from ..common.data.view import View
 from ..common.errors import MosaicError, PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
-    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
-    ReleaseTerms,
-    ScoreQuery,
 )
 from ..common.privacy.spending import Cost
 from ..common.processes.workers import NONE, Workers
+from ..common.queries import AnswerForm, MarginalQuery, ScoreQuery
+from ..common.terms import ReleaseTerms
 from ..common.version import __version__
 from .accounts.account import Account
 from .accounts.ledger import Ledger

@@ -15,15 +15,7 @@ import numpy as np
 from ..canonical.terms import terms_digest
 from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import DeliveriesLost, ProtocolError
-from ..messages import (
-    Acceptance,
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    OpeningRequest,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ..messages import Acceptance, DealRequest, Delivery, DeliveryKind, OpeningRequest
 from ..processes.workers import RangeMap, inline
 from ..promises.binding import Binding
 from ..protocols.arithmetic.ring import WIDE, Words
@@ -48,6 +40,8 @@ from ..protocols.masked.opened_rows import (
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
+from ..queries import ScoreQuery
+from ..terms import ReleaseTerms
 from .evaluator import Resharing, ScoreEvaluator, join_chunks
 from .peers import Peers
 

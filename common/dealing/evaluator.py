@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..canonical.queries import query_digest
 from ..crypto.randomness import KEY_BYTES
 from ..errors import DeliveriesLost, ProtocolError
-from ..messages import Delivery, DeliveryKind, ScoreQuery
+from ..messages import Delivery, DeliveryKind
 from ..protocols.arithmetic.ring import Words
 from ..protocols.masked.plan import MaskedPlan
 from ..protocols.scores.evaluator import ASSISTANT
@@ -28,6 +28,7 @@ from ..protocols.scores.query import (
     share_to_send,
 )
 from ..protocols.scores.run import EvaluatorRun
+from ..queries import ScoreQuery
 from .peers import Peers
 
 

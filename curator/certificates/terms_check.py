@@ -10,10 +10,10 @@ from dataclasses import replace
 from ...common.canonical.terms import decode_terms
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, MosaicError
-from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
+from ...common.terms import ReleaseTerms
 from .certificate import Certificate
 from .check import Check
 from .statements import stated_alignment, stated_bins, stated_parties

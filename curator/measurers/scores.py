@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.view import View
-from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
+from ...common.messages import Delivery, DeliveryKind, OpeningRequest
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Neighbours, grid_of, score_cost, score_sigma
 from ...common.protocols.masked.bounds import score_bounds
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
+from ...common.queries import ScoreQuery
 from ..parties.client import PartyClient
 from .labels import LabelFinder
 from .measurer import Measurer, Scores

@@ -26,17 +26,16 @@ from ...common.messages import (
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
     PushRequest,
-    ReleaseTerms,
-    ScoreQuery,
     SignedTerms,
     Verdict,
 )
 from ...common.promises.statement import Claim, Statement
+from ...common.queries import MarginalQuery, ScoreQuery
+from ...common.terms import ReleaseTerms
 from ...common.wire import alignments, codec, probes, statements, streams
 from .direct_streams import DirectStreams, reaches
 

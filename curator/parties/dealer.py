@@ -10,16 +10,11 @@ from ...common.crypto.randomness import RandomStream
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
 from ...common.history import START
-from ...common.messages import (
-    PROTOCOL_VERSION,
-    Acknowledgement,
-    PartyDescription,
-    ReleaseTerms,
-    Verdict,
-)
+from ...common.messages import PROTOCOL_VERSION, Acknowledgement, PartyDescription, Verdict
 from ...common.promises.acceptance import accept
 from ...common.promises.binding import Binding, BindingStore
 from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ...common.terms import ReleaseTerms
 from ...common.version import __version__
 from ...common.wire import codec, streams
 

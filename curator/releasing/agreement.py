@@ -19,7 +19,7 @@ from ...common.errors import (
     PartyUnavailable,
     PolicyError,
 )
-from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms, counts_people
+from ...common.messages import PROTOCOL_VERSION, Acceptance
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.chosen import Chosen
@@ -27,6 +27,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
 from ...common.release_spec import ReleaseSpec
+from ...common.terms import Purpose, ReleaseTerms, counts_people
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
 from ..measurers.measurer import Measurer

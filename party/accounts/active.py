@@ -11,7 +11,8 @@ from typing import Generic, Protocol, TypeVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.errors import ProtocolError
-from ...common.messages import PROTOCOL_VERSION, Introduction, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION, Introduction
+from ...common.terms import ReleaseTerms
 from .ledger import Ledger
 
 

@@ -8,16 +8,10 @@ from typing import ClassVar
 
 from ...common.data.domain import Domain
 from ...common.errors import ProtocolError
-from ...common.messages import (
-    AnswerForm,
-    DealRequest,
-    Delivery,
-    Introduction,
-    MarginalQuery,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ...common.messages import DealRequest, Delivery, Introduction
 from ...common.protocols.masked.plan import Chain
+from ...common.queries import AnswerForm, MarginalQuery, ScoreQuery
+from ...common.terms import ReleaseTerms
 from ..accounts.account import Account
 from ..institution.institution import Institution
 from .scores import ScoreRun, ScoreRuns

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ...common.data.attributes.texts import MOST_LABELS, has_open_categories
 from ...common.errors import ProtocolError
 from ...common.labels import LabelSearch, encode_labels
-from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
+from ...common.queries import MarginalQuery
+from ...common.terms import ReleaseTerms
 from ...common.wire.streams import encode_answer
 from ..accounts.account import Account
 from ..institution.held import check_texts, unlisted_texts

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.rows import Rows
 from ...common.errors import DeliveriesLost, ProtocolError
-from ...common.messages import Delivery, DeliveryKind, ScoreQuery
+from ...common.messages import Delivery, DeliveryKind
 from ...common.privacy.noise import noisy_counts
 from ...common.protocols.scores.query import check_references, exact_scores
+from ...common.queries import ScoreQuery
 from ...common.wire.streams import encode_answer, row_blocks
 from ..accounts.account import Account
 

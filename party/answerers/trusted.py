@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...common.errors import ProtocolError
-from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
+from ...common.queries import AnswerForm, MarginalQuery, ScoreQuery
+from ...common.terms import ReleaseTerms
 from ..institution.institution import Institution
 from .answerer import Answerer
 from .histograms import histogram

@@ -7,20 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import MosaicError, PolicyError, ProtocolError
-from ...common.messages import (
-    PROTOCOL_VERSION,
-    DealRequest,
-    Delivery,
-    OpeningRequest,
-    PartyDescription,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ...common.messages import PROTOCOL_VERSION, DealRequest, Delivery, OpeningRequest, PartyDescription
 from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
+from ...common.queries import ScoreQuery
+from ...common.terms import ReleaseTerms
 from ...common.version import __version__
 from ..accounts.accepted import AcceptedRelease
 from ..accounts.ledger import Ledger

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
-from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest, ScoreQuery
+from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.scores.query import score_shape
+from ...common.queries import ScoreQuery
 from ..accounts.accepted import AcceptedRelease
 from ..policies.allowance import MB, Processors, Quota
 from .policy import DealerPolicy

@@ -10,11 +10,12 @@ from typing import Any
 from ...common.bounded import json_of
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError
-from ...common.messages import ReleaseTerms, alignment_query
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.spending import Cost
 from ...common.protocols.alignment.plan import ALIGNMENT
 from ...common.protocols.registry import find_protocol
+from ...common.queries import alignment_query
+from ...common.terms import ReleaseTerms
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Request
 from ..home.home import PartyHome

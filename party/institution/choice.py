@@ -7,9 +7,9 @@ from fractions import Fraction
 from ...common.bounded import json_of
 from ...common.canonical.terms import decode_terms
 from ...common.errors import PolicyError, ProtocolError
-from ...common.messages import ReleaseTerms
 from ...common.privacy.spending import Cost
 from ...common.protocols.chosen import CHOICE, Chosen
+from ...common.terms import ReleaseTerms
 from ..accounts.rows import CertifiedRelease
 
 

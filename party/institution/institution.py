@@ -12,7 +12,6 @@ from ...common.crypto.identity import Identity, verify
 from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
-from ...common.messages import ReleaseTerms
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.promises.statement import TERMS
 from ...common.protocols.aligned import Population
@@ -20,6 +19,7 @@ from ...common.protocols.alignment.plan import AlignmentPlan
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
+from ...common.terms import ReleaseTerms
 from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers

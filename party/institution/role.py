@@ -18,18 +18,17 @@ from ...common.messages import (
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
-    ReleaseTerms,
-    ScoreQuery,
     Verdict,
 )
 from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.promises.acceptance import accept
 from ...common.promises.statement import Claim, Statement, state
+from ...common.queries import MarginalQuery, ScoreQuery
+from ...common.terms import ReleaseTerms
 from ..accounts.active import Active, Releases
 from ..accounts.ledger import Ledger
 from ..policies.allowance import Processors

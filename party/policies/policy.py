@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...common.errors import BudgetError, PolicyError
-from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.privacy.rows_of_person import rows_stated
 from ...common.privacy.spending import Cost, together
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition, RosterEntry
+from ...common.terms import ReleaseTerms
 
 
 @dataclass(frozen=True)

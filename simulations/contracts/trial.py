@@ -13,11 +13,11 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
-from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import protocol_named
 from ...common.release_spec import ReleaseSpec
+from ...common.terms import Purpose
 from ...curator.measurers.measurer import Measurer
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import FittedModel, Report, ignore

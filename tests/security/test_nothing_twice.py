@@ -16,17 +16,11 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    OpeningRequest,
-    ScoreQuery,
-)
+from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, Introduction, OpeningRequest
 from dpmosaic.common.promises.binding import Binding
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.scores.query import references_digest
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.accounts.accepted import LedgerBindings

@@ -16,9 +16,9 @@ from scipy import stats
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.common.queries import MarginalQuery, ScoreQuery
 from dpmosaic.curator.measurers import scores as scoring
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.party.accounts.account import Account

@@ -8,10 +8,11 @@ import numpy as np
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import evaluator as steps
-from dpmosaic.common.messages import DeliveryKind, ScoreQuery
+from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.shape import ScoreShape
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec, streams
 from support import taps
 from support.parties import measurer_over

@@ -9,17 +9,10 @@ from ....common.data.people import PeopleRows
 from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
 from ....common.errors import PolicyError, ProtocolError
-from ....common.messages import (
-    AnswerForm,
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    MarginalQuery,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ....common.messages import DealRequest, Delivery, DeliveryKind, Introduction
 from ....common.protocols.masked.plan import Chain, MaskedPlan
+from ....common.queries import AnswerForm, MarginalQuery, ScoreQuery
+from ....common.terms import ReleaseTerms
 from ....common.wire.streams import encode_answer
 from ...accounts.account import Account
 from ...institution.held import bytes_on_disk, place_rows

@@ -11,7 +11,8 @@ from ....common.crypto.digests import content_digest
 from ....common.crypto.randomness import RandomStream
 from ....common.dealing.evaluator import Resharing, ScoreEvaluator
 from ....common.errors import ProtocolError
-from ....common.messages import Delivery, ScoreQuery
+from ....common.messages import Delivery
+from ....common.queries import ScoreQuery
 from .session import MaskedSession
 
 

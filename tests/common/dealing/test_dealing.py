@@ -13,13 +13,14 @@ from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START
-from dpmosaic.common.messages import DealRequest, DeliveryKind, OpeningRequest, ScoreQuery
+from dpmosaic.common.messages import DealRequest, DeliveryKind, OpeningRequest
 from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.common.protocols.masked.plan import labels
+from dpmosaic.common.queries import ScoreQuery
 from support.masked import DEALERS, identity, plan_of, terms_of
 from support.terms import RELEASE_ID
 

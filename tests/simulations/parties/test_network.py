@@ -9,8 +9,9 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, AnswerRequest, MarginalQuery, SignedTerms
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerRequest, SignedTerms
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.parties.network import InProcessConnection, policy_for, start_parties
