@@ -41,7 +41,7 @@ from ..results.frames import typed_frame
 from ..results.outputs import warning_of, write_table, write_text
 from ..results.table_format import TableFile
 from .published import Published, evidence_of
-from .totals import kappa_of
+from .variation import ALONE, kappa_of
 
 Array = NDArray[np.float64]
 
@@ -220,7 +220,8 @@ def _draw(
 
     def drawn_of(clique: Clique, effects: Array | float = 0.0) -> Array:
         known = evidence.known.get(clique)
-        shape, price = domain.shape(clique), rows * kappa_of(evidence, clique) ** 2
+        error = kappa_of(evidence, clique) if len(clique) > 1 else ALONE
+        shape, price = domain.shape(clique), rows * error**2
         means, variances = _posterior(counts[clique], shape, known, effects, scale, price)
         cells = _positive(means, variances, rng)
         found: Array = cells * (rows / cells.sum())

@@ -10,14 +10,31 @@ from ...common.errors import DataError
 
 Array = NDArray[np.float64]
 
-LEAST_REACH = 0.5
-"""Share of a function's variance that measurements have to determine for an interval; see `Totals.reach`."""
-
-OUT_OF_REACH = (
-    "no interval: the release measured too little of this, so that the error of its model is unknown; ask "
-    "for fewer columns together, or make a release whose workload contains them"
+NOTHING_KNOWN = (
+    "no interval: it would hold all that the column allows; ask for fewer columns together, or make a "
+    "release whose workload contains them"
 )
-"""Why an estimate has no interval when its reach is below `LEAST_REACH`."""
+"""Why an estimate has no interval when nothing is known of it."""
+
+INFERRED = "not measured: the interval is what the release's other pairs lead to expect of this one"
+"""Of an estimate with an interval, of which measurements tell less than `MEASURED`."""
+
+MEASURED = 0.5
+"""Share of a function's variance that measurements determine; see `Totals.reach`."""
+
+
+def within(lows: Array, highs: Array, least: float, most: float) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Intervals within what is possible, and which of them say nothing; these are NaN.
+
+    Args:
+        lows: lower ends, any shape; NaN where there is none.
+        highs: upper ends.
+        least: smallest possible value.
+        most: largest possible value.
+    """
+    nothing = (lows <= least) & (highs >= most) & (lows < highs)
+    low, high = np.clip(lows, least, most), np.clip(highs, least, most)
+    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), nothing
 
 
 def quantile_of(level: float) -> float:

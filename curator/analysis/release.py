@@ -30,6 +30,7 @@ from .published import Drawn, Published, named_choice
 if TYPE_CHECKING:
     from ... import Attacks
     from .estimators.estimates import Estimates
+    from .hypotheses.result import TestResult
     from .queries.answer import Answer
 
 _CSV = TableFile()
@@ -177,6 +178,35 @@ class Release:
         from .estimators.regression import logistic
 
         return logistic(self.published, y, x, **options)
+
+    def correlation(self, one: str, other: str, **options: Any) -> Estimates:
+        """The correlation of two columns, with an interval: see `estimators.correlation.correlation`."""
+        from .estimators.correlation import correlation
+
+        return correlation(self.published, one, other, **options)
+
+    def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
+        """A test of a hypothesis about the population, with a p-value that counts the noise.
+
+        | name | what follows it |
+        |---|---|
+        | "t", "mann-whitney" | "hours", between=("arm", "new", "old") |
+        | "chi-square" | "education", "income" |
+        | "log-rank" | "months", event=("status", "dead"), between=("arm", "new", "old") |
+        | "coefficients" | "income ~ age + sex", term="sex", logistic=True |
+        | "effect" | "score", between=("arm", "new", "old"), adjust=["age"], by="regression" or "weighting" |
+
+        Args:
+            name: of the test.
+            columns: what it is about.
+            options: groups and events, as above.
+
+        Raises:
+            DataError: an argument is missing, unknown, or does not fit the release.
+        """
+        from .hypotheses.tests import run_test
+
+        return run_test(self.published, name, *columns, **options)
 
     def infer(
         self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any

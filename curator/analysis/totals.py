@@ -1,20 +1,17 @@
 """Sums over the real table, with their errors, from the noisy measurements of a release.
 
-A function f of a record is written as a sum of functions h_r of measured interactions r, each within the
-interaction's space (`common/data/interactions`), and a rest e:
+A function f of a record is written as a sum of functions h_r of measured interactions r, of codes or of
+groups of codes, each within the interaction's space (`common/data/interactions`), and a rest e:
 
     f(x) = constant + sum over r of h_r(x_r) + e(x).
 
 The sum of h_r over the real table is <h_r, y_r> for its unbiased measurement y_r, up to noise of variance
-sigma_r^2 ||h_r||^2. The sum of e is taken from the release; its error is not known but modelled: the release
-has relative errors of size kappa, so that the variance is (N kappa)^2 times the mean of e^2. The h_r are
-chosen to make the sum of both variances small. Whatever they are, the estimate has the stated noise.
+sigma_r^2 ||h_r||^2. The sum of e is taken from the release; its error is not known but modelled: a prior says
+how far releases of this table are from it (`variation`), learned from what was measured. The h_r are chosen
+to make the sum of both variances small. Whatever they are, the estimate has the stated noise.
 
-kappa is the noise that measuring a typical pair had, in records of L1 norm, as a share of the records: an
-interaction that was left out is one that this noise would have hidden. Where the release's own bound on the
-error of a pair that was not measured is larger, kappa is this bound.
-
-Source: generalised least squares with a random effect (kriging). ADR 49 has the derivation and the evidence.
+Source: generalised least squares with a random effect (kriging). ADR 49 and ADR 123 have the derivation and
+the evidence.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +26,11 @@ from scipy.linalg import solve
 from scipy.sparse import csr_array
 
 from ...common.data.domain import Clique
-from ...common.data.interactions import freedom
-from ..mechanisms.parts.allocation import EXPECTED_L1
+from ...common.data.grouping import grouped
 from ..results.evidence import Evidence
+from .variation import Prior
 
 Array = NDArray[np.float64]
-
-LEAST_KAPPA = 0.05
-"""Lower bound of kappa: two attributes never tell all about values in bins and about larger marginals."""
 
 _ANYWHERE = 0.01
 """Share of the records that may be anywhere in the support, also where the release has none."""
@@ -84,8 +77,8 @@ class Totals:
         noise: covariance of the estimates' errors by noise, shape (q, q).
         unexplained: covariance of their errors by what was not measured, shape (q, q); modelled.
         sampling: covariance of the sums over a random sample of so many records, shape (q, q).
+        left: covariance of the same sums of what no measurement tells, shape (q, q).
         records: number of records.
-        kappa: relative error of the release where nothing was measured.
     """
 
     values: Array
@@ -93,8 +86,8 @@ class Totals:
     noise: Array
     unexplained: Array
     sampling: Array
+    left: Array
     records: float
-    kappa: float
 
     def covariance(self, population: bool) -> Array:
         """The covariance of the estimates' errors, shape (q, q).
@@ -120,9 +113,8 @@ class Totals:
         Returns:
             Shape (k,), in 0..1; 1 for a combination that does not vary.
         """
-        rest = np.einsum("ki,ij,kj->k", directions, self.unexplained, directions)
+        rest = np.einsum("ki,ij,kj->k", directions, self.left, directions)
         whole = np.einsum("ki,ij,kj->k", directions, self.sampling, directions)
-        whole *= self.records * self.kappa**2
         lacking: Array = np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0)
         return np.clip(1 - lacking, 0, 1)
 
@@ -139,7 +131,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
             (q, q); None if they depend on codes alone.
     """
     weights, count = support.weights, values.shape[1]
-    records, kappa = float(weights.sum()), kappa_of(evidence, support.clique)
+    records = float(weights.sum())
     means = weights @ values / records
     centred = values - means
     terms = _Terms.of(evidence, support)
@@ -147,7 +139,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     block = max(1, _VALUES_AT_ONCE // max(1, len(weights) + terms.size))
     for first in range(0, count, block):
         chosen = slice(first, first + block)
-        parts[:, chosen] = terms.minimise(centred[:, chosen], records * kappa**2)
+        parts[:, chosen] = terms.minimise(centred[:, chosen], records)
         explained[:, chosen] = terms.centred_sums(parts[:, chosen])
     rest = centred - explained
     within = 0.0 if inside is None else inside
@@ -158,10 +150,10 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
         records * means + parts.T @ terms.surprise,
         records * means,
         noisy.T @ noisy + np.outer(counted, counted),
-        records * kappa**2 * (rest.T @ (terms.spread[:, None] * rest) + within),
+        records * (rest.T @ terms.prior.gradient(rest) + terms.prior.base**2 * within),
         centred.T @ (weights[:, None] * centred) + within,
+        rest.T @ (terms.spread[:, None] * rest) + within,
         records,
-        kappa,
     )
 
 
@@ -197,25 +189,6 @@ def _spread_thin_combinations(
     return found
 
 
-def kappa_of(evidence: Evidence, clique: Clique) -> float:
-    """The relative error of a release in functions of these attributes, where nothing was measured.
-
-    At least the largest bound on the error of a pair among them that was not measured; 1 if such a pair has
-    no bound, or if no pair was measured at all.
-    """
-    lengths = []
-    for pair, known in evidence.known.items():
-        if len(pair) == 2:
-            shape = evidence.domain.shape(pair)
-            lengths.append(EXPECTED_L1 * known.sigma * math.sqrt(freedom(shape)) * math.prod(shape))
-    if not lengths:
-        return 1.0
-    varied = [name for name in clique if evidence.domain[name].size > 1]
-    pairs = [pair for pair in combinations(varied, 2) if pair not in evidence.known]
-    bounds = [evidence.bounds.get(pair, 1.0) for pair in pairs]
-    return min(1.0, max(LEAST_KAPPA, float(np.median(lengths)) / evidence.records, *bounds))
-
-
 @dataclass(frozen=True, eq=False)
 class _Terms:
     """The functions h_r of all measured interactions within a support, as one vector of their cells.
@@ -227,6 +200,7 @@ class _Terms:
         released: shape (size,): interactions of the release.
         surprise: shape (size,): measurements less the release.
         spread: shape (n,): records that may be at each combination; see `_spread_thin_combinations`.
+        prior: of the release's error in what the h_r leave.
     """
 
     cells: csr_array
@@ -235,20 +209,24 @@ class _Terms:
     released: Array
     surprise: Array
     spread: Array
+    prior: Prior
 
     @classmethod
     def of(cls, evidence: Evidence, support: Support) -> _Terms:
         """The terms of a support."""
         held = {*support.clique}
-        known = {clique: one for clique, one in evidence.known.items() if held.issuperset(clique)}
-        shapes = [evidence.domain.shape(clique) for clique in known]
+        known = {view: one for view, one in evidence.views.items() if held.issuperset(view.clique)}
+        shapes = [view.shape(evidence.domain) for view in known]
         sizes = [math.prod(shape) for shape in shapes]
         starts = np.cumsum([0, *sizes])
         axis = {name: place for place, name in enumerate(support.clique)}
         rows, total = len(support.weights), float(support.weights.sum())
         places = np.empty((rows, len(shapes)), dtype=np.int64)
-        for place, (clique, shape) in enumerate(zip(known, shapes, strict=True)):
-            codes = [support.codes[:, axis[name]] for name in clique]
+        for place, (view, shape) in enumerate(zip(known, shapes, strict=True)):
+            codes = [
+                grouped(support.codes[:, axis[name]], evidence.domain[name].size, labels)[0]
+                for name, labels in zip(view.clique, view.groups or ((),) * len(shape), strict=True)
+            ]
             places[:, place] = starts[place] + np.ravel_multi_index(codes, shape)
         ones = np.ones(places.size)
         pointers = np.arange(rows + 1) * len(shapes)
@@ -257,11 +235,16 @@ class _Terms:
         measured = np.concatenate([one.values for one in known.values()]) if known else np.empty(0)
         sigmas = np.repeat([one.sigma for one in known.values()], sizes)
         thin = (released < _THIN * sigmas)[places]
-        single = {clique[0]: thin[:, place] for place, clique in enumerate(known) if len(clique) == 1}
+        single = {
+            view.clique[0]: thin[:, place]
+            for place, view in enumerate(known)
+            if len(view.clique) == 1 and not view.groups
+        }
         spread = (1 - _ANYWHERE) * _spread_thin_combinations(
             support, thin.any(axis=1), single
         ) + _ANYWHERE * total / rows
-        terms = cls(cells, tuple(shapes), sigmas, released, measured, spread)
+        prior = Prior.of(evidence, support.clique, support.codes, spread, single)
+        terms = cls(cells, tuple(shapes), sigmas, released, measured, spread, prior)
         both = terms.project(np.column_stack([released, measured - released]))
         return replace(terms, released=both[:, 0], surprise=both[:, 1])
 
@@ -289,18 +272,18 @@ class _Terms:
         return found
 
     def minimise(self, target: Array, price: float) -> Array:
-        """The h_r that minimise noise plus price times the weighted squares of what they leave of a target.
+        """The h_r that minimise noise plus price times the prior's variance of what they leave of a target.
 
         Directly for few cells, otherwise by conjugate gradients. A solution that is not exact is as unbiased.
 
         Args:
             target: shape (n, q).
-            price: of one squared unit at one record, in the unit of the noise's variance.
+            price: of one unit of the prior's variance, in the unit of the noise's variance.
 
         Returns:
             Shape (size, q), within the interactions' spaces.
         """
-        if self.size <= _DIRECT_CELLS:
+        if max(self.size, self.prior.size) <= _DIRECT_CELLS:
             gathered = self._adjoint(target, price)
             solved: Array = solve(self._equations(price), gathered, assume_a="pos")
             return self.project(solved)
@@ -308,15 +291,15 @@ class _Terms:
 
     def _adjoint(self, rest: Array, price: float) -> Array:
         """How much each cell's part would take of a rest, shape (size, q)."""
-        weighed = (rest - self.spread @ rest / self.spread.sum()) * self.spread[:, None]
-        summed: Array = self.cells.T @ weighed
+        weighed = self.prior.gradient(rest - self.spread @ rest / self.spread.sum())
+        summed: Array = self.cells.T @ (
+            weighed - self.spread[:, None] * (weighed.sum(axis=0) / self.spread.sum())
+        )
         return price * self.project(summed)
 
     def _equations(self, price: float) -> Array:
         """The matrix of the equations that the parts solve, shape (size, size)."""
-        weighed = (self.cells.T * self.spread) @ self.cells
-        means = self.cells.T @ self.spread
-        squares = weighed.toarray() - np.outer(means, means / self.spread.sum())
+        squares = self.prior.covariance(self.cells)
         projected = self.project(self.project(squares).T)
         projected *= price
         # What little noise leaves singular gets the least that can be solved.
@@ -327,7 +310,7 @@ class _Terms:
     def _conjugate_gradients(self, target: Array, price: float) -> Array:
         """An approximate solution by conjugate gradients, for all columns at once."""
         variances = (self.sigmas**2)[:, None]
-        scale = 1 / (variances + price * (self.cells.T @ self.spread)[:, None])
+        scale = 1 / (variances + price * self.prior.most * (self.cells.T @ self.spread)[:, None])
         parts = np.zeros((self.size, target.shape[1]))
         left = self._adjoint(target, price)
         step = scale * left

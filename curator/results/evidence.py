@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
+from ...common.data.view import View
 from ...common.measurement import Measurement
 from ..certificates.certificate import Certificate
 from ..certificates.unseen import Unseen
@@ -56,6 +57,7 @@ class Evidence:
         bounds: of pairs, the release's bounds on the L1 distance between release and table, as shares of the
             records. Of a pair without one nothing says how far the release is from the table.
         unseen: what noise may hide of columns that a first step learned.
+        grouped: measured interactions of groups of codes, by their views.
     """
 
     domain: Domain
@@ -64,6 +66,12 @@ class Evidence:
     bounds: Mapping[Clique, float] = field(default_factory=dict)
     records_sigma: float = 0.0
     unseen: Mapping[str, Unseen] = field(default_factory=dict)
+    grouped: Mapping[View, Known] = field(default_factory=dict)
+
+    @property
+    def views(self) -> dict[View, Known]:
+        """All measured interactions, of codes and of groups of codes."""
+        return {View(clique, interaction=True): one for clique, one in self.known.items()} | {**self.grouped}
 
     @classmethod
     def of_release(
@@ -84,24 +92,24 @@ class Evidence:
     def of(cls, fitted: FittedModel, records: float, records_sigma: float = 0.0) -> Evidence:
         """The evidence of a release.
 
-        Measurements of boxes, of groups of codes or of a sample, those whose noise is not Gaussian and those
-        whose cells have different noise are left out: the noise of their interactions is not of the form that
-        intervals need.
+        Measurements of boxes or of a sample, those whose noise is not Gaussian and those whose cells have
+        different noise are left out: the noise of their interactions is not of the form that intervals need.
         """
-        domain, known = fitted.model.domain, dict[Clique, Known]()
+        domain, found = fitted.model.domain, dict[View, Known]()
         for measurement in fitted.measurements:
-            view = measurement.view
-            coarse = view.boxes or view.groups
-            if coarse or measurement.sampled or not measurement.gaussian or measurement.sigmas is not None:
+            uneven = measurement.sampled or not measurement.gaussian or measurement.sigmas is not None
+            if uneven or measurement.view.boxes:
                 continue
-            for clique, found in _interactions_of(domain, measurement):
-                known[clique] = found if clique not in known else known[clique].average_with(found)
+            for view, one in _interactions_of(domain, measurement):
+                found[view] = one if view not in found else found[view].average_with(one)
+        known = {view.clique: one for view, one in found.items() if not view.groups}
+        grouped = {view: one for view, one in found.items() if view.groups}
         bounds: dict[Clique, float] = {}
         for bound in fitted.bounds:
             # A marginal is no further than a larger one that contains it.
             for pair in combinations(bound.clique, 2):
                 bounds[pair] = min(bounds.get(pair, math.inf), bound.l1 / records)
-        return cls(domain, records, known, bounds, records_sigma)
+        return cls(domain, records, known, bounds, records_sigma, grouped=grouped)
 
     def save(self, path: str | Path) -> None:
         """Writes one file, as models are written."""
@@ -114,8 +122,10 @@ class Evidence:
             "sigmas": [known.sigma for known in self.known.values()],
             "unseen": [asdict(one) for one in self.unseen.values()],
             "bounds": [[*pair, bound] for pair, bound in self.bounds.items()],
+            "grouped": [[view.clique, view.groups, one.sigma] for view, one in self.grouped.items()],
         }
         arrays = {f"values_{place}": known.values for place, known in enumerate(self.known.values())}
+        arrays |= {f"grouped_{place}": one.values for place, one in enumerate(self.grouped.values())}
         archive.write(path, form, arrays)
 
     @classmethod
@@ -132,12 +142,14 @@ class Evidence:
         if form["format"] != FORMAT:
             raise ValueError("another format")
         domain = Domain.from_json(form["domain"])
-        known = {}
+        known, grouped = {}, {}
         for place, (clique, sigma) in enumerate(zip(form["cliques"], form["sigmas"], strict=True)):
-            values, named = archive.counts(arrays[f"values_{place}"]), domain.canonical(clique)
-            if values.shape != (domain.cells(named),) or not 0 < float(sigma) < np.inf:
-                raise ValueError("an interaction of another shape, or a sigma that is not positive")
-            known[named] = Known(values, float(sigma))
+            view = View(domain.canonical(clique), interaction=True)
+            known[view.clique] = _known_of(domain, view, arrays[f"values_{place}"], sigma)
+        for place, (clique, groups, sigma) in enumerate(form.get("grouped", ())):
+            view = View(domain.canonical(clique), tuple(map(tuple, groups)), interaction=True)
+            view.check(domain)
+            grouped[view] = _known_of(domain, view, arrays[f"grouped_{place}"], sigma)
         bounds = {domain.canonical(pair): float(bound) for *pair, bound in form["bounds"]}
         if not all(0 <= bound < math.inf for bound in bounds.values()):
             raise ValueError("a bound that is not finite")
@@ -145,22 +157,30 @@ class Evidence:
         if not 0 <= sigma < math.inf:
             raise ValueError("a sigma that is negative or not finite")
         unseen = {one["name"]: Unseen(**one) for one in form.get("unseen", ())}
-        return cls(domain, float(form["records"]), known, bounds, sigma, unseen)
+        return cls(domain, float(form["records"]), known, bounds, sigma, unseen, grouped)
 
 
-def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[Clique, Known]]:
+def _known_of(domain: Domain, view: View, values: NDArray[np.float64], sigma: Any) -> Known:
+    read = archive.counts(values)
+    if read.shape != (view.cells(domain),) or not 0 < float(sigma) < np.inf:
+        raise ValueError("an interaction of another shape, or a sigma that is not positive")
+    return Known(read, float(sigma))
+
+
+def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[View, Known]]:
     """All interactions that a measurement determines."""
-    clique, shape = measurement.clique, domain.shape(measurement.clique)
-    if measurement.view.interaction:
-        return [(clique, Known(interaction(measurement.values, shape), measurement.sigma))]
+    measured, shape = measurement.view, measurement.view.shape(domain)
+    clique, groups = measured.clique, measured.groups or ((),) * len(shape)
+    if measured.interaction:
+        return [(measured, Known(interaction(measurement.values, shape), measurement.sigma))]
     cells, found = measurement.values.reshape(shape), []
     for mask in range(1, 1 << len(clique)):
         kept = [axis for axis in range(len(clique)) if mask >> axis & 1]
-        part = tuple(clique[axis] for axis in kept)
         summed = cells.sum(axis=tuple(axis for axis in range(len(clique)) if axis not in kept))
-        sizes = domain.shape(part)
-        if min(sizes) > 1:
+        if min(summed.shape) > 1:
             # Each cell is a sum of so many cells with independent noise.
             sigma = measurement.sigma * (cells.size / summed.size) ** 0.5
-            found.append((part, Known(interaction(summed.ravel(), sizes), sigma)))
+            parts = tuple(groups[axis] for axis in kept)
+            view = View(tuple(clique[axis] for axis in kept), parts if any(parts) else (), interaction=True)
+            found.append((view, Known(interaction(summed.ravel(), summed.shape), sigma)))
     return found

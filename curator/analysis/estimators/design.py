@@ -46,6 +46,18 @@ class Design:
     columns: tuple[str, ...]
     separated: tuple[str, ...] = ()
 
+    def with_two_values(self) -> Design:
+        """This design for a logistic regression, without separated categories.
+
+        Raises:
+            DataError: the response has other values than 0 and 1.
+        """
+        if not np.isin(self.response, (0, 1)).all():
+            raise DataError(
+                "expected a response of two values, got more; say which value is positive, or use linear"
+            )
+        return self.without_separated()
+
     def without_separated(self) -> Design:
         """This design without categories whose rows all have the same response, and without those rows."""
         used, separated = self.used.copy(), set[str]()
@@ -67,7 +79,13 @@ class Design:
 
     @classmethod
     def of(
-        cls, published: Published, y: str, x: Sequence[str] | None, positive: Any, where: Where | None
+        cls,
+        published: Published,
+        y: str,
+        x: Sequence[str] | None,
+        positive: Any,
+        where: Where | None,
+        also: tuple[str, ...] = (),
     ) -> Design:
         """The design of a regression.
 
@@ -78,12 +96,13 @@ class Design:
             positive: the value of the response that counts as one; `...` for numbers, true and false, or the
                 second of two categories.
             where: which rows count.
+            also: further columns, on which functions at its places depend.
 
         Raises:
             DataError: the formula cannot be read, a column does not fit, or there are too many coefficients.
         """
         response, regressors = read_formula(y, x)
-        places = Places.of(published, (response, *regressors), where)
+        places = Places.of(published, (response, *regressors, *also), where)
         values = _response(published, places, response, positive)
         selected = rows_where(places, where)
         used = selected.rows & ~np.isnan(values)
@@ -113,7 +132,7 @@ class Design:
             np.column_stack(found) * used[:, None],
             np.nan_to_num(values) * used,
             used,
-            (response, *regressors, *selected.columns),
+            (response, *regressors, *also, *selected.columns),
         )
 
 

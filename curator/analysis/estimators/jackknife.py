@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
-from ..intervals import LEAST_REACH, OUT_OF_REACH, quantile_of
+from ..intervals import MEASURED, quantile_of
 from ..published import Published
 from .estimates import Errors, Estimates, Target
 from .grouping import Labels, groups_of, spread_over_rows
@@ -31,6 +31,10 @@ LEAST_FIT = 0.8
 """Changes of a function have to follow from the changes of its groups to this share of their variance."""
 
 ROUGH = "no interval: the function does not change evenly with its rows, or depends on too fine a detail"
+UNMEASURED = (
+    "no interval: the release measured too little of this, and a function is known at its rows alone; ask "
+    "for a mean, a difference, a correlation or a regression"
+)
 UNDEFINED = "no interval: the function has no value without some of the rows"
 
 _MOST_DELETED = 0.02
@@ -88,7 +92,7 @@ def infer(
     errors = Errors.of(found, np.eye(len(released)) / real.records)
     half = z * errors.total(target)
     notes = tuple(
-        UNDEFINED if not known else ROUGH if fit < LEAST_FIT else OUT_OF_REACH if reach < LEAST_REACH else ""
+        UNDEFINED if not known else ROUGH if fit < LEAST_FIT else UNMEASURED if reach < MEASURED else ""
         for known, fit, reach in zip(defined.tolist(), fits, found.reach, strict=True)
     )
     half[[bool(note) for note in notes]] = np.nan

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....common.errors import DataError
 from ..conditions import Where
-from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller
+from ..intervals import INFERRED, MEASURED, NOTHING_KNOWN, fieller, within
 from ..published import Published
 from ..totals import Totals
 from . import ratios
@@ -19,7 +19,7 @@ from .estimates import Errors, Estimates, Target
 from .influence import RealTable
 from .places import Places
 from .ratios import Ratio
-from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_with
+from .selection import Mask, bounds_of, levels_of, numbers_of, rows_at, rows_where, rows_with
 from .unseen import reach_of_mean, wider, withheld
 
 Array = NDArray[np.float64]
@@ -90,8 +90,7 @@ def proportion(
     names = _names_of(by)
     places = Places.of(published, (column, *names), where)
     values, name = _indicator(places, column, value)
-    found = _means(published, places, name, column, values, where, names, of, level)
-    return replace(found, low=np.clip(found.low, 0, 1), high=np.clip(found.high, 0, 1))
+    return _means(published, places, name, column, values, where, names, of, level)
 
 
 def difference(
@@ -145,7 +144,7 @@ def difference(
     made = ratios.difference(one, other, float(correlation))
     apart = step @ np.array([1.0, -1.0])
     reach = found.totals.reach_of(np.nan_to_num(apart)[None])
-    note = found.note(made, float(reach[0]), bool(found.varies.all()))
+    note = found.note(made, bool(found.varies.all()))
     before = found.released[0] - found.released[1]
     less = more = 0.0
     if value is ...:
@@ -155,7 +154,7 @@ def difference(
         by = reach_of_mean(published, column, held, rows, (group, *selected.columns), value is not ...)
         less, more = less + by[::sign][0], more + by[::sign][1]
     low, high = (made.low - less, made.high + more) if not note else (np.nan, np.nan)
-    return Estimates(
+    estimates = Estimates(
         (f"{name}: {group}={first} - {group}={second}",),
         np.array([before + made.value]),
         np.array([before + low]),
@@ -167,6 +166,18 @@ def difference(
         target,
         level,
     )
+    least, most = bounds_of(published.domain, column) if value is ... else (0.0, 1.0)
+    return _possible(estimates, least - most, most - least)
+
+
+def _possible(found: Estimates, least: float, most: float) -> Estimates:
+    """Estimates whose intervals are within what is possible; without those that say nothing."""
+    low, high, nothing = within(found.low, found.high, least, most)
+    notes = tuple(
+        NOTHING_KNOWN if none else note or (INFERRED if np.isfinite(end) and reach < MEASURED else "")
+        for none, note, end, reach in zip(nothing, found.notes, low, found.reach, strict=True)
+    )
+    return replace(found, low=low, high=high, notes=notes)
 
 
 class _Groups:
@@ -210,14 +221,12 @@ class _Groups:
             step[i, i], step[g + i, i] = 1 / bottom, -value / bottom
         return step
 
-    def note(self, ratio: Ratio, reach: float, varies: bool) -> str:
+    def note(self, ratio: Ratio, varies: bool) -> str:
         """Why an estimate has no interval; "" if it has one."""
         if not np.isfinite(ratio.value):
             return EMPTY
         if not varies:
             return CONSTANT
-        if reach < LEAST_REACH:
-            return OUT_OF_REACH
         return "" if np.isfinite(ratio.low) and np.isfinite(ratio.high) else UNBOUNDED
 
 
@@ -242,21 +251,21 @@ def _means(
     if not (chosen & places.own).any():
         raise DataError("where: expected a condition that rows of the release satisfy, got none; relax it")
     groups = _groups_by(published, places, names, chosen)
-    found = _Groups.of(places, (column, *names, *selected.columns), values, [*groups.values()])
-    made = found.ratios(target, level)
-    steps = found.steps([ratio.value for ratio in made])
-    reach = found.totals.reach_of(np.nan_to_num(steps.T))
-    notes = [found.note(*each) for each in zip(made, reach, found.varies, strict=True)]
+    sums = _Groups.of(places, (column, *names, *selected.columns), values, [*groups.values()])
+    made = sums.ratios(target, level)
+    steps = sums.steps([ratio.value for ratio in made])
+    reach = sums.totals.reach_of(np.nan_to_num(steps.T))
+    notes = [sums.note(*each) for each in zip(made, sums.varies, strict=True)]
     ends = np.array(
         [[r.low, r.high] if not note else [np.nan] * 2 for r, note in zip(made, notes, strict=True)]
     )
     estimates = Estimates(
         tuple(groups) if names else (name,),
-        np.array([ratio.value for ratio in made]) + found.released,
-        ends[:, 0] + found.released,
-        ends[:, 1] + found.released,
-        found.released,
-        Errors.of(found.totals, steps.T),
+        np.array([ratio.value for ratio in made]) + sums.released,
+        ends[:, 0] + sums.released,
+        ends[:, 1] + sums.released,
+        sums.released,
+        Errors.of(sums.totals, steps.T),
         reach,
         tuple(notes),
         target,
@@ -265,7 +274,8 @@ def _means(
     shares = name != column
     selecting = (*names, *selected.columns)
     held = [mask[places.own] for mask in groups.values()]
-    return wider(published, estimates, column, values[places.own], held, selecting, shares=shares)
+    found = wider(published, estimates, column, values[places.own], held, selecting, shares=shares)
+    return _possible(found, *((0.0, 1.0) if shares else bounds_of(published.domain, column)))
 
 
 def _groups_by(published: Published, places: Places, names: Sequence[str], chosen: Mask) -> dict[str, Mask]:

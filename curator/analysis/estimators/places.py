@@ -127,8 +127,19 @@ def _empty_cells(
 ) -> Iterator[tuple[Clique, NDArray[np.int64]]]:
     """The cells of each measured interaction of a clique that no row has."""
     held = set(clique)
-    for one in evidence.known:
-        if held.issuperset(one):
-            cells = np.flatnonzero(rows.marginal(one) == 0)
-            if cells.size:
-                yield one, cells
+    for view in evidence.views:
+        if not held.issuperset(view.clique):
+            continue
+        counts, shape = rows.marginal(view.clique, view.groups), view.shape(rows.domain)
+        cells = np.flatnonzero(counts == 0)
+        if not cells.size:
+            continue
+        # Of a group stands the code that most rows have.
+        places = list(np.unravel_index(cells, shape))
+        for place, (name, labels) in enumerate(zip(view.clique, view.groups, strict=False)):
+            if labels:
+                common = np.argsort(rows.marginal((name,)), kind="stable")
+                stands = np.empty(max(labels) + 1, dtype=np.int64)
+                stands[np.asarray(labels)[common]] = common
+                places[place] = stands[places[place]]
+        yield view.clique, np.ravel_multi_index(places, rows.domain.shape(view.clique))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....common.errors import DataError
 from ..conditions import Where
-from ..intervals import LEAST_REACH, OUT_OF_REACH, quantile_of
+from ..intervals import INFERRED, MEASURED, quantile_of
 from ..published import Published
 from .design import Design
 from .estimates import Errors, Estimates, Target
@@ -39,11 +39,14 @@ _FARTHEST_COEFFICIENT = 2.0
 deviation."""
 
 _NEWTON_STEPS = 25
+_SURELY = 2.0
+"""Standard errors that the records of a category with either response have to be above zero."""
+
 _STEP_TOLERANCE = 0.1
 """In standard errors of a random sample; sums over the real table are not computed to more than that."""
 
 
-class _Link(NamedTuple):
+class Link(NamedTuple):
     """How the mean of the response depends on the linear predictor."""
 
     mean: Callable[[Array], Array]
@@ -55,8 +58,8 @@ def _logistic(predictor: Array) -> Array:
     return found
 
 
-_LINEAR = _Link(lambda predictor: predictor, lambda predictor: np.ones_like(predictor))
-_LOGISTIC = _Link(_logistic, lambda predictor: _logistic(predictor) * _logistic(-predictor))
+LINEAR = Link(lambda predictor: predictor, lambda predictor: np.ones_like(predictor))
+LOGISTIC = Link(_logistic, lambda predictor: _logistic(predictor) * _logistic(-predictor))
 
 
 def linear(
@@ -85,8 +88,7 @@ def linear(
     Raises:
         DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
-    design = Design.of(published, y, x, positive, where)
-    return _fit(published, design, _LINEAR, Target.parse(of), level)
+    return fit_regression(published, Design.of(published, y, x, positive, where), LINEAR, of, level).estimates
 
 
 def logistic(
@@ -114,15 +116,24 @@ def logistic(
         DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
     design = Design.of(published, y, x, positive, where)
-    if not np.isin(design.response, (0, 1)).all():
-        raise DataError(
-            "expected a response of two values, got more; say which value is positive, or use linear"
-        )
-    return _fit(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
+    return fit_regression(published, design.with_two_values(), LOGISTIC, of, level).estimates
 
 
-def _fit(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
-    z = quantile_of(level)
+class Fit(NamedTuple):
+    """A regression in the real table.
+
+    Attributes:
+        estimates: coefficients; those of separated categories come last.
+        covariance: of the errors of the others, about the target, shape (p, p); NaN where they are unknown.
+    """
+
+    estimates: Estimates
+    covariance: Array
+
+
+def fit_regression(published: Published, design: Design, link: Link, of: str, level: float = 0.95) -> Fit:
+    """A regression, see `linear` and `logistic`."""
+    z, target = quantile_of(level), Target.parse(of)
     tail = withheld(published, design.columns)
     real = RealTable(design.places, design.columns)
     scale, scaled = _standardise(design)
@@ -131,24 +142,26 @@ def _fit(published: Published, design: Design, link: _Link, of: Target, level: f
     before, p = scale @ released, len(released)
     if solved.derivative is None:
         errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
-        after = reach
+        after, covariance = reach, np.full((p, p), np.nan)
     else:
         after, free = scale @ solved.theta, np.flatnonzero(solved.free)
         residuals = design.response - design.used * link.mean(scaled @ solved.theta)
         inverse = np.linalg.inv(solved.derivative[np.ix_(free, free)])
         found = real.totals((scaled[:, free] * residuals[:, None]) @ inverse @ scale[:, free].T)
         errors, reach = Errors.of(found), found.reach
-        notes = tuple(
-            UNSTABLE if not settled else OUT_OF_REACH if share < LEAST_REACH else ""
-            for share, settled in zip(reach, solved.free, strict=True)
-        )
+        covariance = found.covariance(target is Target.POPULATION)
+        covariance[~solved.free] = covariance[:, ~solved.free] = np.nan
+        notes = tuple(UNSTABLE if not settled else "" for settled in solved.free)
         for array in (*errors, reach):
             array[~solved.free] = np.nan
     notes = tuple(note or tail for note in notes)
-    half = z * errors.total(of)
+    half = z * errors.total(target)
     half[[bool(note) for note in notes]] = np.nan
+    notes = tuple(
+        note or (INFERRED if share < MEASURED else "") for note, share in zip(notes, reach, strict=True)
+    )
     more = np.full(len(design.separated), np.nan)
-    return Estimates(
+    estimates = Estimates(
         (*design.names, *design.separated),
         np.append(after, more),
         np.append(after - half, more),
@@ -157,9 +170,10 @@ def _fit(published: Published, design: Design, link: _Link, of: Target, level: f
         Errors(*(np.append(array, more) for array in errors)),
         np.append(reach, more),
         (*notes, *(SEPARATED for _ in more)),
-        of,
+        target,
         level,
     )
+    return Fit(estimates, covariance)
 
 
 def _standardise(design: Design) -> tuple[Array, Array]:
@@ -178,7 +192,7 @@ def _standardise(design: Design) -> tuple[Array, Array]:
     return matrix, scaled
 
 
-def _synthetic_coefficients(scaled: Array, design: Design, link: _Link) -> Array:
+def _synthetic_coefficients(scaled: Array, design: Design, link: Link) -> Array:
     """The coefficients of the synthetic table."""
     own = design.places.own
     scaled, response, used = scaled[own], design.response[own], design.used[own]
@@ -198,7 +212,7 @@ def _synthetic_coefficients(scaled: Array, design: Design, link: _Link) -> Array
     )
 
 
-def _derivative(regressors: Array, link: _Link, theta: Array) -> Array:
+def _derivative(regressors: Array, link: Link, theta: Array) -> Array:
     found: Array = (regressors * link.slope(regressors @ theta)[:, None]).T @ regressors
     return found
 
@@ -218,12 +232,14 @@ class _Solved(NamedTuple):
     free: NDArray[np.bool_]
 
 
-def _solve(real: RealTable, regressors: Array, design: Design, link: _Link, start: Array) -> _Solved:
+def _solve(real: RealTable, regressors: Array, design: Design, link: Link, start: Array) -> _Solved:
     """Newton's method, from the coefficients of the synthetic table."""
     own, share = regressors[design.places.own], real.records / real.rows
     before = share * _derivative(own, link, start)
     # By how much the real table's derivative differs is estimated once.
     correction, free = _correction(real, regressors, before, link, start)
+    if link is LOGISTIC:
+        free &= _responding(real, design)
     unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
     for _ in range(_NEWTON_STEPS):
         derivative = share * _derivative(own, link, theta) + correction
@@ -234,7 +250,7 @@ def _solve(real: RealTable, regressors: Array, design: Design, link: _Link, star
         step = np.zeros(len(theta))
         step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
         theta = theta + step
-        if link is _LINEAR or (np.abs(step) < _STEP_TOLERANCE * unit).all():
+        if link is LINEAR or (np.abs(step) < _STEP_TOLERANCE * unit).all():
             return _Solved(theta, derivative, free)
         # Coefficients without enough records may have no finite solution; they take one step.
         free &= np.abs(theta - start) < _FARTHEST_COEFFICIENT
@@ -245,8 +261,23 @@ def _solve(real: RealTable, regressors: Array, design: Design, link: _Link, star
     return _Solved(theta, None, free)
 
 
+def _responding(real: RealTable, design: Design) -> NDArray[np.bool_]:
+    """Of which coefficients both responses surely occur: without one, a category has no coefficient."""
+    categories: NDArray[np.bool_] = np.asarray(np.isin(design.regressors, (0, 1)).all(axis=0))
+    there = design.regressors[:, categories]
+    found = real.totals(
+        np.hstack([there * design.response[:, None], there * (1 - design.response)[:, None]]),
+        covariances=False,
+    )
+    errors = np.sqrt(np.maximum((found.noise + found.unexplained).diagonal(), 0))
+    both = (found.values > _SURELY * errors).reshape(2, -1).all(axis=0)
+    surely: NDArray[np.bool_] = np.ones(len(categories), dtype=np.bool_)
+    surely[categories] = both
+    return surely
+
+
 def _correction(
-    real: RealTable, regressors: Array, before: Array, link: _Link, theta: Array
+    real: RealTable, regressors: Array, before: Array, link: Link, theta: Array
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The derivative in the real table less that of the release, and for which coefficients it is known."""
     inverse = np.linalg.inv(before)

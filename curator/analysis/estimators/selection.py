@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from ....common.data.attributes.boolean import BooleanAttribute
 from ....common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ....common.data.attributes.dates import TimeAttribute
 from ....common.data.attributes.numeric import NumericAttribute
-from ....common.data.domain import Clique
+from ....common.data.domain import Clique, Domain
 from ....common.data.values import text_of
 from ....common.errors import DataError
 from ...results.raw_frames import cells_of
@@ -86,6 +87,17 @@ def numbers_of(table: Rows, name: str) -> NDArray[np.float64]:
             "use proportion, or name a numeric column"
         )
     return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def bounds_of(domain: Domain, name: str) -> tuple[float, float]:
+    """The smallest and largest number that `numbers_of` a column may have; infinite if nobody knows."""
+    attribute = domain[name]
+    if isinstance(attribute, NumericAttribute):
+        least, most = attribute.minimum, attribute.maximum
+        return -math.inf if least is None else least, math.inf if most is None else most
+    if isinstance(attribute, CodedAttribute):
+        return 0.0, attribute.size - 1.0
+    return (0.0, 1.0) if isinstance(attribute, BooleanAttribute) else (-math.inf, math.inf)
 
 
 def levels_of(table: Rows, name: str) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...results.evidence import Evidence
-from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller, wald
+from ..intervals import INFERRED, MEASURED, NOTHING_KNOWN, fieller, wald, within
 from ..totals import Totals, totals
 from .axes import Axis
 from .joint import Joint
@@ -52,9 +52,10 @@ class Estimate:
     note: str = ""
 
     def clip(self, least: float, most: float) -> Estimate:
-        """The estimate and its interval within what is possible."""
-        value, low, high = np.clip([self.value, self.low, self.high], least, most).tolist()
-        return Estimate(value, low, high, self.note)
+        """The estimate and its interval within what is possible; without an interval that says nothing."""
+        low, high, nothing = within(np.array([self.low]), np.array([self.high]), least, most)
+        value = float(np.clip(self.value, least, most))
+        return Estimate(value, float(low[0]), float(high[0]), NOTHING_KNOWN if nothing[0] else self.note)
 
     def as_values_of(self, axis: Axis) -> Estimate:
         """The same of a column's numbers, as values of the column."""
@@ -127,8 +128,7 @@ def reach_of(found: Totals) -> Array:
     """The reach of each function, as `Totals.reach`; 1 of one that is constant up to rounding."""
     varied = np.diag(found.sampling)
     constant = varied <= 1e-18 * found.released**2
-    whole = np.where(constant, 1.0, varied * found.records * found.kappa**2)
-    lacking: Array = np.where(constant, 0.0, np.diag(found.unexplained) / whole)
+    lacking: Array = np.where(constant, 0.0, np.diag(found.left) / np.where(constant, 1.0, varied))
     return np.clip(1 - lacking, 0, 1)
 
 
@@ -153,10 +153,11 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
         for place, group in enumerate(groups):
             if not any_rows[group]:
                 found.append(Estimate(0.0, note=NO_ROWS))
-            elif reach[place] < LEAST_REACH:
-                found.append(Estimate(float(released[group]), note=OUT_OF_REACH))
             else:
-                found.append(Estimate(float(total.values[place]), float(low[place]), float(high[place])))
+                note = INFERRED if reach[place] < MEASURED else ""
+                found.append(
+                    Estimate(float(total.values[place]), float(low[place]), float(high[place]), note)
+                )
     return found
 
 
@@ -204,12 +205,11 @@ def ratios(
         for place, group in enumerate(groups):
             if np.isnan(released[group]):
                 found.append(Estimate(float("nan"), note=NO_ROWS))
-            elif reach[place] < LEAST_REACH:
-                found.append(Estimate(float(released[group]), note=OUT_OF_REACH))
             elif np.isnan(low[place]):
                 found.append(Estimate(float(released[group]), note=TOO_FEW))
             else:
                 middle = released[group] + more[place] / bottoms[place]
                 low_end, high_end = released[group] + low[place], released[group] + high[place]
-                found.append(Estimate(float(middle), float(low_end), float(high_end)))
+                note = INFERRED if reach[place] < MEASURED else ""
+                found.append(Estimate(float(middle), float(low_end), float(high_end), note))
     return found

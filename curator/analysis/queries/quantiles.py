@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intervals import LEAST_REACH, OUT_OF_REACH, wald
+from ..intervals import INFERRED, MEASURED, wald
 from .axes import Axis, Truth
 from .estimates import NO_ROWS, Estimate, Grouped, reach_of
 
@@ -84,11 +84,10 @@ def _quantile(
     total = grouped.estimate_totals(means, np.diag(inside))
     value = value_at(np.maximum.accumulate(total.values))
     nearest = int(np.argmin(np.abs(total.values)))
-    if reach_of(total)[nearest] < LEAST_REACH:
-        return Estimate(value_at(released), note=OUT_OF_REACH)
     low, high = wald(total.values, np.diag(total.covariance(grouped.population)), grouped.level)
     # The quantile may be below a threshold unless the sum there is significantly negative.
-    return Estimate(value, value_at(high), value_at(np.minimum.accumulate(low[::-1])[::-1]))
+    note = INFERRED if reach_of(total)[nearest] < MEASURED else ""
+    return Estimate(value, value_at(high), value_at(np.minimum.accumulate(low[::-1])[::-1]), note)
 
 
 def _thresholds(weights: Array, most: int) -> NDArray[np.int64]:

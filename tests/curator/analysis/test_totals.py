@@ -8,10 +8,13 @@ import pytest
 
 from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.interactions import freedom, interaction
+from dpmosaic.common.data.grouping import group_sums
+from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.curator.analysis import totals as module
-from dpmosaic.curator.analysis.totals import LEAST_KAPPA, Support, kappa_of, totals
+from dpmosaic.curator.analysis.totals import Support, totals
+from dpmosaic.curator.analysis.variation import ALONE, LEAST_KAPPA, kappa_of, typical
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))
@@ -74,7 +77,6 @@ def test_what_was_not_measured_is_taken_from_the_release():
     triple = (EVERY.sum(axis=1) % 2)[:, None].astype(float)
     found = totals(evidence(real, 1e-6, np.random.default_rng(0), cliques=()), released(other), triple)
     assert found.values == pytest.approx(other @ triple)
-    assert found.kappa == 1
     assert found.reach == pytest.approx(0, abs=1e-9)
     share = float(other @ triple[:, 0]) / 5000
     assert found.sampling[0, 0] == pytest.approx(5000 * share * (1 - share))
@@ -92,15 +94,81 @@ def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
     target = functions - real @ functions / real.sum()
     centred = features - spread @ features / spread.sum()
     target_centred = target - spread @ target / spread.sum()
-    price = real.sum() * kappa_of(known, DOMAIN.names) ** 2
-    squares = centred.T @ (spread[:, None] * centred)
+    records, variance = real.sum(), prior_of(spread, typical(known))
     parts = np.linalg.solve(
-        price * squares + 20.0**2 * np.eye(len(squares)),
-        price * centred.T @ (spread[:, None] * target_centred),
+        records * centred.T @ variance @ centred + 20.0**2 * np.eye(centred.shape[1]),
+        records * centred.T @ variance @ target_centred,
     )
     rest = target - centred @ parts
     assert np.diag(found.noise) == pytest.approx(20.0**2 * (parts**2).sum(axis=0), rel=1e-6)
-    assert np.diag(found.unexplained) == pytest.approx(price * (spread @ rest**2), rel=1e-6)
+    assert np.diag(found.unexplained) == pytest.approx(records * np.diag(rest.T @ variance @ rest), rel=1e-6)
+
+
+def prior_of(spread, kappa):
+    """The prior's variance of a function as a matrix: projections in the metric of the records."""
+    metric, found = np.diag(spread), LEAST_KAPPA**2 * np.diag(spread)
+    means = {}
+    for names in (*((name,) for name in DOMAIN), *PAIRS):
+        cells = indicators(names)
+        means[names] = cells @ np.linalg.solve(cells.T @ metric @ cells, cells.T @ metric)
+    one = np.eye(len(EVERY))
+    for name in DOMAIN:
+        found += ALONE**2 * metric @ means[name,]
+    for first, second in PAIRS:
+        without = (one - means[first,]) @ (one - means[second,]) @ (one - means[first,])
+        found += kappa**2 * metric @ without @ means[first, second]
+    return found
+
+
+def indicators(names, groups=()):
+    """Which cell of some attributes each combination is in, shape (24, cells)."""
+    places = [DOMAIN.names.index(name) for name in names]
+    codes = np.ravel_multi_index(EVERY[:, places].T, DOMAIN.shape(names))
+    cells = np.eye(DOMAIN.cells(names))
+    return np.column_stack([group_sums(cell, DOMAIN.shape(names), groups) for cell in cells]).T[codes]
+
+
+def test_an_estimate_is_the_mean_of_the_gaussian_posterior():
+    """With the release as the prior's mean, and measurements of codes and of groups of codes."""
+    real, other, functions = joint(1), near(joint(1)), of_pairs(3, 3)
+    rng, sigma, groups = np.random.default_rng(2), 60.0, ((0, 1, 1), (0, 0, 1, 1))
+    singles = evidence(real, sigma, rng, cliques=[(name,) for name in DOMAIN])
+    pairs = {("a", "c"): (), ("a", "b"): groups}
+    known, grouped = dict(singles.known), {}
+    for names, groups_of in pairs.items():
+        view = View(names, groups_of, interaction=True)
+        counts = indicators(names, groups_of).T @ real
+        one = Known(interaction(counts + sigma * rng.standard_normal(len(counts)), view.shape(DOMAIN)), sigma)
+        if groups_of:
+            grouped[view] = one
+        else:
+            known[names] = one
+    measured = Evidence(DOMAIN, float(real.sum()), known, grouped=grouped)
+    found = totals(measured, released(other), functions)
+
+    records, spread = other.sum(), 0.99 * other + 0.01 * other.sum() / len(other)
+    centre = np.eye(len(EVERY)) - np.outer(np.ones(len(EVERY)), spread / spread.sum())
+    covariance = records * centre.T @ prior_of(spread, typical(measured)) @ centre
+    seen, values = [], []
+    for view, one in measured.views.items():
+        shape = view.shape(DOMAIN)
+        cells = indicators(view.clique, view.groups)
+        kept = np.linalg.svd(np.array([interaction(unit, shape) for unit in np.eye(math.prod(shape))]))
+        axes = kept[0][:, kept[1] > 0.5]
+        seen.append(axes.T @ cells.T)
+        values.append(axes.T @ one.values)
+    observe, observed = np.vstack(seen), np.concatenate(values)
+    gain = (
+        covariance
+        @ observe.T
+        @ np.linalg.inv(observe @ covariance @ observe.T + sigma**2 * np.eye(len(observed)))
+    )
+    mean = other + gain @ (observed - observe @ other)
+    assert found.values == pytest.approx(functions.T @ mean, rel=1e-4)
+    posterior = functions.T @ (covariance - gain @ observe @ covariance) @ functions
+    assert found.covariance(population=False) == pytest.approx(
+        posterior, rel=1e-3, abs=1e-3 * posterior.max()
+    )
 
 
 def basis(clique):
@@ -210,27 +278,27 @@ def test_values_inside_bins_add_what_no_code_tells():
     assert found.sampling[0, 0] == pytest.approx(4.0 * real.sum())
 
 
-def test_kappa_is_the_noise_of_a_typical_pair():
-    records = 1000.0
-    sigmas = dict(zip(PAIRS, (10.0, 40.0, 90.0), strict=True))
-    known = {pair: Known(np.zeros(DOMAIN.cells(pair)), sigma) for pair, sigma in sigmas.items()}
-    lengths = [
-        math.sqrt(2 / math.pi) * sigma * math.sqrt(freedom(DOMAIN.shape(pair))) * DOMAIN.cells(pair)
-        for pair, sigma in sigmas.items()
-    ]
-    assert kappa_of(Evidence(DOMAIN, records, known), DOMAIN.names) == pytest.approx(
-        np.median(lengths) / records
-    )
-    assert kappa_of(Evidence(DOMAIN, 1e9, known), DOMAIN.names) == LEAST_KAPPA
-    assert kappa_of(Evidence(DOMAIN, records, {}), DOMAIN.names) == 1
+def test_the_error_of_a_pair_is_learned_from_those_that_were_measured():
+    """Of six attributes 14 of 15 pairs are measured, with a correlation of .2 and noise of .004."""
+    domain, records = Domain.coded({name: 2 for name in "abcdef"}), 10_000.0
+    rng, known = np.random.default_rng(0), {}
+    for name in domain:
+        known[(name,)] = Known(np.zeros(2), 1.0)
+    for pair in itertools.combinations(domain.names, 2):
+        counts = records * np.array([0.3, 0.2, 0.2, 0.3]) + 20.0 * rng.standard_normal(4)
+        known[pair] = Known(interaction(counts, (2, 2)), 20.0)
+    del known["a", "b"]
+    found = Evidence(domain, records, known, {("a", "b"): 0.6})
+    assert typical(found) == pytest.approx(0.2, rel=0.05)
+    assert kappa_of(found, ("c", "d")) == typical(found)
+    assert kappa_of(found, ("a", "b")) == pytest.approx(0.15)
+    without = Evidence(domain, records, known)
+    assert kappa_of(without, ("a", "b")) == typical(without)
 
 
-def test_kappa_is_at_least_the_bound_of_a_pair_that_was_not_measured():
-    known = {("a", "b"): Known(np.zeros(12), 10.0)}
-    looked = Evidence(DOMAIN, 1e9, known, {("b", "c"): 0.3, ("a", "b"): 0.9})
-    assert kappa_of(looked, ("a",)) == kappa_of(looked, ("a", "b")) == LEAST_KAPPA
-    assert kappa_of(looked, ("b", "c")) == 0.3
-    assert kappa_of(looked, ("a", "c")) == kappa_of(looked, DOMAIN.names) == 1
+def test_without_measured_pairs_anything_may_be_in_a_pair():
+    known = {(name,): Known(np.zeros(DOMAIN[name].size), 10.0) for name in DOMAIN}
+    assert typical(Evidence(DOMAIN, 1000.0, known)) == 1
 
 
 def test_repeated_combinations_are_as_good_as_one():

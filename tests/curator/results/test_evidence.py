@@ -57,10 +57,21 @@ def test_measurements_of_one_interaction_are_averaged_by_their_variances():
 
 def test_noise_that_is_not_alike_in_all_cells_is_left_out():
     boxed = Measurement(View(("a",), boxes=(((0, 2),),)), np.array([1.0]), 1.0, 0.1)
-    grouped = Measurement(View(("a",), groups=((0, 1, 1),)), np.array([1.0, 2.0]), 1.0, 0.1)
     products = Measurement(View(("a",)), np.arange(3.0), 1.0, 0.1, gaussian=False)
     uneven = Measurement(View(("a",)), np.arange(3.0), 1.0, 0.1, sigmas=np.array([1.0, 2.0, 3.0]))
-    assert not Evidence.of(fitted(boxed, grouped, products, uneven), 100.0).known
+    assert not Evidence.of(fitted(boxed, products, uneven), 100.0).views
+
+
+def test_groups_of_codes_have_interactions_of_their_own():
+    groups = ((0, 1, 1), (0, 0, 1, 1))
+    cells = np.array([[1.0, 2.0], [4.0, 8.0]])
+    evidence = Evidence.of(fitted(Measurement(View(("a", "b"), groups), cells.ravel(), 2.0, 0.1)), 100.0)
+    assert not evidence.known
+    pair = evidence.grouped[View(("a", "b"), groups, interaction=True)]
+    assert pair.values == pytest.approx(interaction(cells.ravel(), (2, 2)))
+    alone = evidence.grouped[View(("a",), groups[:1], interaction=True)]
+    assert alone.values == pytest.approx([-4.5, 4.5])
+    assert alone.sigma == pytest.approx(2.0 * math.sqrt(2))
 
 
 def test_the_bound_of_a_pair_is_the_least_that_a_marginal_with_it_has():
@@ -75,10 +86,14 @@ def test_a_file_holds_all_of_it(tmp_path):
         ("a",): Known(np.array([1.0, -2.0, 1.0]), 3.0),
         ("a", "b"): Known(interaction(PAIR, (3, 4)), 0.5),
     }
-    Evidence(DOMAIN, 12.5, known, {("a", "b"): 0.25}).save(tmp_path / "evidence.npz")
+    view = View(("a", "b"), ((0, 1, 1), ()), interaction=True)
+    grouped = {view: Known(np.arange(8.0), 2.0)}
+    Evidence(DOMAIN, 12.5, known, {("a", "b"): 0.25}, grouped=grouped).save(tmp_path / "evidence.npz")
     back = Evidence.load(tmp_path / "evidence.npz")
     assert (back.domain, back.records, back.bounds) == (DOMAIN, 12.5, {("a", "b"): 0.25})
     assert list(back.known) == list(known)
+    assert back.grouped[view].values.tolist() == list(range(8))
+    assert back.grouped[view].sigma == 2.0
     for clique, one in known.items():
         assert back.known[clique].values.tolist() == one.values.tolist()
         assert back.known[clique].sigma == one.sigma

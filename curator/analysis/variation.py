@@ -1,0 +1,293 @@
+"""How far a release may be from the table in what noise hid: a prior, learned from what was measured.
+
+An analyst asks for functions with a direction: a trend of numbers, a common category against the others. Of
+each measured pair, `typical` estimates the correlations of such functions, without bias, and learns their
+mean square by empirical Bayes. So large are the errors of a release expected to be in the interaction of a
+pair, where no measurement says more; `Prior` adds what a release lacks in all other functions.
+
+Source: DerSimonian and Laird, Meta-analysis in clinical trials (1986), for the variance between pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups, group_sums
+from ...common.data.view import View
+from ..results.evidence import Evidence, Known
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+LEAST_KAPPA = 0.05
+"""Error of a release, as a share of the records, in larger interactions, inside of bins and in rare codes."""
+
+ALONE = 0.3
+"""Error of a release in functions of one attribute; they are always measured."""
+
+_OF_BOUND = 0.25
+"""Error of a release in a pair that was not measured, as a share of its L1 bound; see ADR 123."""
+
+_REWEIGHTED = 10
+
+
+def kappa_of(evidence: Evidence, pair: Clique) -> float:
+    """The relative error of a release in the interaction of a pair, where nothing measured it, at most 1.
+
+    Of a pair that was not measured, a share of the release's bound on its L1 distance from the table, since
+    strong interactions hide behind poor scores; without a bound, and of measured pairs, the typical one.
+    """
+    measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
+    if measured or pair not in evidence.bounds:
+        return typical(evidence)
+    return min(1.0, max(LEAST_KAPPA, _OF_BOUND * evidence.bounds[pair]))
+
+
+@lru_cache(maxsize=16)
+def typical(evidence: Evidence) -> float:
+    """The size of interactions of measured pairs, as the root mean square of correlations, at most 1.
+
+    With a standard error of the mean square; 1 if no pair was measured.
+    """
+    margins = {name: _margin(evidence, name) for name in evidence.domain}
+    found = [
+        _energy(evidence.domain, view, known, margins, evidence.records)
+        for view, known in evidence.views.items()
+        if len(view.clique) == 2
+    ]
+    energies = np.array([one for one in found if one is not None])
+    return _root_mean_square(*energies.T) if len(energies) else 1.0
+
+
+def _root_mean_square(squares: Array, variances: Array) -> float:
+    mean, error = float(squares.mean()), 0.0
+    for _ in range(_REWEIGHTED):
+        weights = 1 / (max(mean, LEAST_KAPPA**2) + variances) ** 2
+        weights /= weights.sum()
+        mean = float(weights @ squares)
+        error = float(np.sqrt(weights**2 @ (squares - mean) ** 2)) if len(squares) > 1 else mean
+    return min(1.0, math.sqrt(max(mean + error, LEAST_KAPPA**2)))
+
+
+def _margin(evidence: Evidence, name: str) -> Array:
+    """Shares of an attribute's codes, as measured, without negative ones."""
+    size = evidence.domain[name].size
+    known = evidence.known.get((name,))
+    if known is None:
+        return np.full(size, 1 / size)
+    shares = np.maximum(known.values + evidence.records / size, 0.0)
+    # Thin codes have their counts by chance; together they keep them.
+    thin = shares < known.sigma
+    shares[thin] = shares[thin].mean() if thin.any() else 0.0
+    if not shares.any():
+        return np.full(size, 1 / size)
+    found: Array = shares / shares.sum()
+    return found
+
+
+def _energy(
+    domain: Domain, view: View, known: Known, margins: dict[str, Array], records: float
+) -> tuple[float, float] | None:
+    """The mean square of a pair's correlations in excess of noise, and the mean variance of the noise."""
+    groups: Groups = view.groups or ((), ())
+    functions = []
+    for name, labels in zip(view.clique, groups, strict=True):
+        margin = margins[name]
+        codes = np.arange(len(margin)) * margin
+        shape = (len(margin),)
+        shares = group_sums(margin, shape, (labels,) if labels else ())
+        means = group_sums(codes, shape, (labels,) if labels else ()) / np.maximum(shares, 1e-12)
+        functions.append(_directions(means, shares))
+    cells = known.values.reshape(view.shape(domain))
+    squares, variances = [], []
+    for one, other in product(*functions):
+        # What margins alone would give to the interaction, as if attributes were independent.
+        expected = records * one.mean() * other.mean()
+        squares.append((float(one @ cells @ other) - expected) ** 2)
+        variances.append(known.sigma**2 * float(one.var() * other.var()) * cells.size)
+    if not squares:
+        return None
+    variance = float(np.mean(variances)) / records**2
+    return float(np.mean(squares)) / records**2 - variance, variance
+
+
+def _directions(codes: Array, shares: Array) -> list[Array]:
+    """The trend of codes, and the most common one against the others, both standardised."""
+    found: list[Array] = []
+    for values in (codes, (np.arange(len(codes)) == int(shares.argmax())).astype(np.float64)):
+        centred = values - shares @ values
+        for before in found:
+            centred = centred - (shares * before) @ centred * before
+        spread = math.sqrt(float(shares @ centred**2))
+        if spread > 1e-3:
+            found.append(centred / spread)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The variance of a release's error in the sum of a function e of a record, over the records squared.
+
+    base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2],
+    where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond both; and
+    the squares of the sums of e over sets of thin cells.
+
+    Attributes:
+        spread: records that may be at each combination of a support, shape (n,).
+        base: relative error of the release in any function.
+        singles: the codes of each attribute, matrices of shape (n, codes).
+        pairs: the pairs of the support.
+        thin: which combinations have a thin code of an attribute, and one code of another: a matrix of shape
+            (n, sets). A release has records there where noise was positive, in all of them alike.
+    """
+
+    spread: Array
+    base: float
+    singles: tuple[csr_array, ...]
+    pairs: tuple[_Pair, ...]
+    thin: csr_array
+
+    @classmethod
+    def of(
+        cls, evidence: Evidence, clique: Clique, codes: Places, spread: Array, thin: Mapping[str, Truths]
+    ) -> Prior:
+        """The prior of functions of these attributes.
+
+        Args:
+            evidence: noisy measurements.
+            clique: attributes.
+            codes: combinations of a support, shape (n, attributes).
+            spread: see `Prior`.
+            thin: attribute -> at which combinations its code alone is thin, shape (n,).
+        """
+        varied = [place for place, name in enumerate(clique) if np.ptp(codes[:, place]) > 0]
+        pairs = tuple(
+            _Pair.of(codes[:, one], codes[:, other], spread, kappa_of(evidence, (clique[one], clique[other])))
+            for one, other in combinations(varied, 2)
+        )
+        sets = _thin_sets(clique, codes, thin)
+        singles = tuple(_indicators(codes[:, place]) for place in varied)
+        return cls(spread, LEAST_KAPPA, singles, pairs, sets)
+
+    @property
+    def size(self) -> int:
+        """Cells of all pairs."""
+        return sum(len(pair.weights) for pair in self.pairs)
+
+    def gradient(self, rest: Array) -> Array:
+        """The gradient of the variance: half of it by each value of a function; shape (n, q) to (n, q)."""
+        found = self.base**2 * self.spread[:, None] * rest
+        weighted = self.spread[:, None] * rest
+        for codes in self.singles:
+            sums = np.maximum(codes.T @ self.spread, np.finfo(float).tiny)[:, None]
+            found += ALONE**2 * self.spread[:, None] * (codes @ ((codes.T @ weighted) / sums))
+        for pair in self.pairs:
+            found += pair.kappa**2 * self.spread[:, None] * pair.interaction(weighted)
+        sums = self.thin.T @ weighted
+        found += self.spread[:, None] * (self.thin @ sums) / self.spread.sum()
+        return found
+
+    def covariance(self, cells: csr_array) -> Array:
+        """The variances and covariances of indicators of cells, each less its mean.
+
+        Args:
+            cells: of each combination, a matrix of shape (n, size).
+        """
+        means = cells.T @ self.spread
+        apart = ((cells.T * self.spread) @ cells).toarray() - np.outer(means, means / self.spread.sum())
+        found: Array = self.base**2 * apart
+        for codes in self.singles:
+            weights = np.maximum(codes.T @ self.spread, np.finfo(float).tiny)[:, None]
+            sums = ((codes.T * self.spread) @ cells).toarray() - weights * (means / self.spread.sum())
+            found += ALONE**2 * sums.T @ (sums / weights)
+        for pair in self.pairs:
+            sums = ((pair.cells.T * self.spread) @ cells).toarray()
+            found += pair.kappa**2 * sums.T @ pair.project(sums / pair.weights[:, None])
+        weights, total = self.thin.T * self.spread, self.spread.sum()
+        held = (weights @ cells).toarray() - np.outer(weights.sum(axis=1), means / total)
+        found += held.T @ held / total
+        return found
+
+    @property
+    def most(self) -> float:
+        """The largest relative variance of the error in a function."""
+        thin = float((self.thin.T @ self.spread).max(initial=0.0)) / self.spread.sum()
+        pairs = sum(pair.kappa**2 for pair in self.pairs)
+        return float(self.base**2 + len(self.singles) * ALONE**2 + pairs + thin)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """The cells of two attributes that a support has.
+
+    Attributes:
+        cells: of each combination, a matrix of shape (n, cells).
+        first: the first attribute's code of each cell, a matrix of shape (cells, codes).
+        second: of the second.
+        weights: records of each cell.
+        kappa: relative error of the release in the interaction of the pair.
+    """
+
+    cells: csr_array
+    first: csr_array
+    second: csr_array
+    weights: Array
+    kappa: float
+
+    @classmethod
+    def of(cls, one: Places, other: Places, spread: Array, kappa: float) -> _Pair:
+        """The pair of two columns of codes."""
+        joint = one * (int(other.max()) + 1) + other
+        _, first, place = np.unique(joint, return_index=True, return_inverse=True)
+        cells = _indicators(place)
+        return cls(cells, _indicators(one[first]), _indicators(other[first]), cells.T @ spread, kappa)
+
+    def interaction(self, weighted: Array) -> Array:
+        """What a function depends on the pair alone, from the function times records; shape (n, q)."""
+        found: Array = self.cells @ self.project((self.cells.T @ weighted) / self.weights[:, None])
+        return found
+
+    def project(self, means: Array) -> Array:
+        """(1 - A)(1 - B)(1 - A) for the means A and B given one attribute; symmetric. Shape (cells, q)."""
+        for codes in (self.first, self.second, self.first):
+            sums = np.maximum(codes.T @ self.weights, np.finfo(float).tiny)[:, None]
+            means = means - codes @ ((codes.T @ (self.weights[:, None] * means)) / sums)
+        return means
+
+
+def _thin_sets(clique: Clique, codes: Places, thin: Mapping[str, Truths]) -> csr_array:
+    """The sets of `Prior.thin`: of each attribute's thin codes together, and with each code of another."""
+    rows, columns, size = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    for name, where in thin.items():
+        inside = np.flatnonzero(where)
+        if len(np.unique(codes[inside, clique.index(name)])) < 2:
+            continue
+        for other in clique:
+            among = np.zeros(len(inside), dtype=np.int64)
+            if other != name:
+                among = (
+                    np.where(thin[other][inside], -1, codes[inside, clique.index(other)])
+                    if other in thin
+                    else codes[inside, clique.index(other)]
+                )
+            _, place = np.unique(among, return_inverse=True)
+            rows.append(inside)
+            columns.append(size + place)
+            size += int(place.max()) + 1
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    return csr_array((np.ones(len(row)), (row, column)), shape=(len(codes), size))
+
+
+def _indicators(places: Places) -> csr_array:
+    n = len(places)
+    return csr_array((np.ones(n), places, np.arange(n + 1)), shape=(n, int(places.max()) + 1))
