@@ -98,8 +98,8 @@ class LabelAnswers:
             identities = [entry.identity for entry in self._slice]
             stream = self._account.charged_jointly(query, identities, charges)
         texts, counts = unlisted_texts(self._table, name, self._used())
-        rows = self._account.terms.spec.rows_per_person
-        stated = frequent(counts, query.sigma, search.delta_each, rows, MOST_LABELS, stream)
+        multiple = self._account.terms.unit.multiple
+        stated = frequent(counts, query.sigma, search.delta_each, multiple, MOST_LABELS, stream)
         words = encode_labels(texts[place] for place in stated)
         return encode_answer([self._account.bind_answer(query, words)], _WORD_BYTES)
 

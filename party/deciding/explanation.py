@@ -11,6 +11,7 @@ from ...common.bounded import json_of
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
+from ...common.privacy.cost import ROWS_PER_PERSON
 from ...common.privacy.spending import Cost
 from ...common.protocols.alignment.plan import ALIGNMENT
 from ...common.protocols.registry import find_protocol
@@ -56,7 +57,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
             "delta": terms.spec.budget.delta,
             "zcdp_rho": terms.spec.budget.zcdp_rho,
         },
-        "rows_per_person": terms.spec.rows_per_person,
+        ROWS_PER_PERSON: terms.unit.rows_per_person,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
