@@ -16,6 +16,9 @@ from .privacy.budget import AnswerKind
 from .privacy.cost import counting_cost, counting_sigma, gaussian_cost, score_cost
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT
+from .protocols.masked.plan import MaskedPlan
+from .protocols.scores.query import score_shape
+from .protocols.scores.shape import ScoreShape
 from .terms import ReleaseTerms
 
 MAX_QUERY_ID = 256
@@ -153,6 +156,11 @@ class ScoreQuery:
     def cells(self, domain: Domain) -> tuple[int, ...]:
         """The number of cells of each marginal that is compared."""
         return tuple(view.cells(domain) for view in self.views)
+
+    def shape(self, plan: MaskedPlan) -> ScoreShape:
+        """How it is computed over the parties of a plan; see `score_shape`."""
+        cells = self.cells(plan.domain)
+        return score_shape(plan, cells, self.sigma, self.largest_reference, self.largest_total)
 
     def cost(self, terms: ReleaseTerms) -> Cost:
         """What it costs a person; see `MarginalQuery.cost`."""

@@ -69,7 +69,7 @@ class CuratorDealer:
                 yield from streams.encode_payload(self._dealing.deal(codec.decode_request(method, *requests)))
             case "PrepareScores":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
-                self._dealing.prepare_scores(codec.decode_request(method, *requests))
+                self._dealing.scores.prepare(codec.decode_request(method, *requests))
                 yield codec.encode(Acknowledgement())
             case "Open":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"

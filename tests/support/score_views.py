@@ -77,11 +77,11 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
 
     def seen(self, delivery, chunks, size):
         sent = unsealed(self, delivery, chunks, size)
-        received[delivery.query_id, self._me, delivery.sender, delivery.step] = sent
+        received[delivery.query_id, self.me, delivery.sender, delivery.step] = sent
         return sent
 
     def beginning(self):
-        computing[:] = [self._query.query_id, EVALUATORS[self.role]]
+        computing[:] = [self._resharing.query.query_id, EVALUATORS[self.role]]
         return begun(self)
 
     def multiplied(left, right, zero):

@@ -241,7 +241,7 @@ def test_a_dealer_deals_the_rows_of_one_chain_and_nothing_that_parties_send(deal
 def test_a_dealer_that_is_no_evaluator_opens_nothing(dealt):
     query = ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 1.0, bytes(32), 1, 1)
     with pytest.raises(ProtocolError, match="evaluates scores only if the plan names it"):
-        dealt.dealings[FIRST].prepare_scores(query)
+        dealt.dealings[FIRST].scores.prepare(query)
     with pytest.raises(ProtocolError, match="holds no rows"):
         dealt.dealings[FIRST].open(OpeningRequest(RELEASE_ID, (A,), EAST))
 
