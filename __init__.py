@@ -2,6 +2,7 @@
 
 A release: synthesize(data, epsilon) of one table, or of related ones; simulate(data, epsilon, grid="2x2") of
     one table as parties would make it, with its errors; Synthesizer, in the style of scikit-learn.
+    budget(data) says what all releases of a table promise together, and sets a limit: TableBudget.
 A finished one: load(folder), load_people(folder), load_model(file); Release and PeopleRelease with table,
     generate, query, mean, copies, save; Answer and Estimates, with intervals; combine; Certificate.
 Compared with the real table, not for publication: evaluate, compare, Evaluation.
@@ -13,7 +14,7 @@ Mechanisms: Mosaic, the default; RandDPGen, AIM, ABSyn, PPSyn, PrivBayes, MST, M
     Independent.
 Errors, all of them a MosaicError: DataError, BudgetError, PolicyError, ApprovalPending, ProtocolError,
     DeliveriesLost, ModelError, MissingExtraError, PartyUnavailable. Warnings, each a MosaicWarning:
-    DomainWarning, TimeLimitWarning. Simulation: what simulate returns.
+    BudgetWarning, DomainWarning, TimeLimitWarning. Simulation: what simulate returns.
 
 help(dpmosaic.synthesize) and so on say more.
 """
@@ -89,6 +90,9 @@ if TYPE_CHECKING:
     from .synthesis.attacking.page import Attacks as Attacks
     from .synthesis.evaluating.frames import compare as compare
     from .synthesis.evaluating.frames import evaluate as evaluate
+    from .synthesis.ledgers.budget import TableBudget as TableBudget
+    from .synthesis.ledgers.budget import budget as budget
+    from .synthesis.ledgers.counting import BudgetWarning as BudgetWarning
     from .synthesis.synthesize import DomainWarning as DomainWarning
     from .synthesis.synthesize import synthesize as synthesize
     from .synthesis.synthesizer import Synthesizer as Synthesizer
@@ -106,6 +110,7 @@ _HOMES = {
     "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",
     "BudgetError": "common.errors",
+    "BudgetWarning": "synthesis.ledgers.counting",
     "CategoricalAttribute": "common.data.attributes.categorical",
     "Certificate": "curator.certificates.certificate",
     "DPGan": "curator.mechanisms.dp_gan.dp_gan",
@@ -144,9 +149,11 @@ _HOMES = {
     "Sum": "common.data.rules.order",
     "Synthesizer": "synthesis.synthesizer",
     "Table": "common.data.table",
+    "TableBudget": "synthesis.ledgers.budget",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "attack": "synthesis.attacking.attack",
+    "budget": "synthesis.ledgers.budget",
     "combine": "curator.analysis.copies",
     "compare": "synthesis.evaluating.frames",
     "decode": "simulations.tables.frames",

@@ -26,6 +26,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "synthesis.command:synthesize",
         "Release a synthetic table from one file, with differential privacy.",
     ),
+    "budget": (
+        "synthesis.ledgers.command:budget",
+        "Say what the releases of a table promise together, and set a limit that they keep to.",
+    ),
     "resume": (
         "synthesis.command:resume",
         "Resume a release from one file; what was answered is neither asked nor charged again.",

@@ -138,7 +138,18 @@ class Spending:
 
 
 _RUNNING: list[Spending] = []
-"""That of the command; a process has one answer to a signal."""
+"""That of the command, as a process has one answer to a signal, and of ledgers (`counted_spending`)."""
+
+
+@contextmanager
+def counted_spending() -> Iterator[Spending]:
+    """Counts what releases charge until the end of the block, whether or not a command is running."""
+    spending = Spending("")
+    _RUNNING.append(spending)
+    try:
+        yield spending
+    finally:
+        _RUNNING.remove(spending)
 
 
 def count_spending(measurer: Charged, share: float) -> None:

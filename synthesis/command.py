@@ -117,6 +117,19 @@ def synthesize(
     header: Header = None,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ledger that counts the release; by default the one beside the table.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    no_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--no-ledger", help="Count the release in no ledger of the table.", rich_help_panel=BUDGET
+        ),
+    ] = False,
     json_output: JsonOutput = False,
 ) -> None:
     """Release a synthetic table from one file, with differential privacy."""
@@ -142,6 +155,9 @@ def synthesize(
             *("rows", "seed", "header"),
         )
     }
+    if ledger is not None and no_ledger:
+        raise DataError("--ledger and --no-ledger: expected one of them, got both; leave one out")
+    asked["ledger"] = ledger or not no_ledger
     if key is not None or relations is not None:
         if copies is not None:
             raise DataError("copies: a release of people with several rows has none; leave them out")
@@ -203,7 +219,7 @@ def resume(
     from .unfinished import command_of
 
     options = command_of(folder)
-    named = ("data", "domain", "relations")
+    named = ("data", "domain", "relations", "ledger")
     paths = {name: Path(options[name]) for name in named if options.get(name) is not None}
     table_format = TableFormat(options["table_format"])
     again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}

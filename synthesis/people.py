@@ -16,7 +16,9 @@ from ..curator.certificates.json_values import to_json_values
 from ..curator.people.release import PeopleRelease
 from ..curator.results.storage import Library
 from ..simulations.tables.frames import DomainLike, Source, read_domain
-from .related import Asked, release_tables
+from .ledgers.counting import Priced, counted_release
+from .ledgers.places import LedgerLike
+from .related import A_PERSON, Asked, labels_delta, release_tables
 from .related_tables import (
     Pairs,
     Raw,
@@ -49,7 +51,7 @@ class Stated:
 
 
 def release_people(
-    data: Source | Mapping[str, Source], stated: Stated, asked: Asked
+    data: Source | Mapping[str, Source], stated: Stated, asked: Asked, ledger: LedgerLike
 ) -> tuple[PeopleRelease, tuple[str, ...]]:
     """Releases people with their rows.
 
@@ -57,6 +59,7 @@ def release_people(
         data: the table, or those by name.
         stated: what binds them.
         asked: the release, without domains.
+        ledger: see `synthesize`.
 
     Returns:
         The release, and what its user should know of it.
@@ -94,7 +97,9 @@ def release_people(
     held = [tables]
     # Nothing else holds the rows, so that they are let go when codes are enough.
     del tables
-    people, told = release_tables(held.pop(), replace(asked, domains=domains))
+    priced = Priced(asked.budget, A_PERSON, asked.mechanism, labels_delta(asked.budget))
+    with counted_release(data, ledger, priced, kept, asked.seed is not None):
+        people, told = release_tables(held.pop(), replace(asked, domains=domains))
     libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
     return replace(people, libraries=libraries), told
 

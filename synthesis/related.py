@@ -69,6 +69,9 @@ from .related_tables import Raw
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished
 
+A_PERSON = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
+"""What differs between neighbouring tables."""
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -182,7 +185,7 @@ class Making:
             DataError: the mechanism does not take part, or the budget is too small.
         """
         budget, mechanism = self._asked.budget, self._asked.mechanism
-        labels = DELTA_SHARE * budget.delta if budget.delta is not None else 0.0
+        labels = labels_delta(budget)
         # What labels take of delta, they share.
         left = budget.without_delta(labels)
         check_counting(mechanism, left)
@@ -477,6 +480,11 @@ class Making:
             unseen = tuple(one for one in begun.order.unseen if one.name in table.domain.names)
             begun = replace(begun, order=replace(begun.order, unseen=unseen))
             self._remarks += (f"{name}: {one}" for one in remarks(table, begun))
+
+
+def labels_delta(budget: Budget) -> float:
+    """What texts may take of delta, in all tables together."""
+    return DELTA_SHARE * budget.delta if budget.delta is not None else 0.0
 
 
 def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:

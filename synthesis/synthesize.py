@@ -41,7 +41,9 @@ from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, lo
 from ..simulations.time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .learning.cells import Cells
-from .learning.first_step import Begun, begun_with, begun_without
+from .learning.first_step import Begun, begun_with, begun_without, texts_delta
+from .ledgers.counting import Priced, counted_release
+from .ledgers.places import LedgerLike
 from .people import Ordered, Stated, release_people
 from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
@@ -84,6 +86,7 @@ def synthesize(
     seed: int | None = ...,
     progress: bool | None = ...,
     out: str | Path | None = ...,
+    ledger: LedgerLike = ...,
 ) -> PeopleRelease: ...
 
 
@@ -103,6 +106,7 @@ def synthesize(
     seed: int | None = ...,
     progress: bool | None = ...,
     out: str | Path | None = ...,
+    ledger: LedgerLike = ...,
 ) -> PeopleRelease: ...
 
 
@@ -126,6 +130,7 @@ def synthesize(
     header: bool | None = ...,
     checks: Executor | None = ...,
     out: str | Path | Unfinished | None = ...,
+    ledger: LedgerLike = ...,
 ) -> Release: ...
 
 
@@ -154,6 +159,7 @@ def synthesize(
     header: bool | None = None,
     checks: Executor | None = None,
     out: str | Path | Unfinished | None = None,
+    ledger: LedgerLike = True,
 ) -> Release | PeopleRelease:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
 
@@ -210,6 +216,10 @@ def synthesize(
         out: folder into which the release is saved. Until then it keeps each noisy answer before it is used:
             if the process ends, the same call goes on from there, and nothing is charged twice. Without one
             nothing is written, and what is answered is lost with the process.
+        ledger: the release is counted in the ledger of each table, which says what all releases promise
+            together and keeps to a limit if `budget` sets one: beside a file; for a data frame in the user's
+            folder of state, found by its rows. Or the path of a ledger, or False to count nothing. A release
+            with a seed is not counted.
 
     Returns:
         The release; with a key or relations a `PeopleRelease`.
@@ -219,9 +229,12 @@ def synthesize(
             that stopped and had other rows or settings; nothing has been spent. With a domain,
             one row may be the reason where its policies say "error": `dpmosaic domain check` says so before a
             release, and only the owner of the table should see it.
-        BudgetError: a privacy parameter is out of range; nothing has been spent.
+        BudgetError: a privacy parameter is out of range, or the limit of the table does not allow the
+            release; nothing has been spent.
 
     Warns:
+        BudgetWarning: the table was released before: what all releases promise together; or its ledger cannot
+            be written, and the release is not counted.
         DomainWarning: no domain was given; what was left out, or lost among others.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
         UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
@@ -248,7 +261,7 @@ def synthesize(
         stated = Stated(key, relations, order, within or {}, summaries or {}, pairs, per_person, domain)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
-            people, told = release_people(data, stated, asked)
+            people, told = release_people(data, stated, asked, ledger)
             if isinstance(out, (str, Path)):
                 people.write(Path(out))
         for remark in told:
@@ -284,7 +297,11 @@ def synthesize(
     with _answers_kept_in(out) as kept:
         kept.bind(_settings(ordered, time_limit, header, seed), data)
         ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.note_once))
-        drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
+        labels = ordered.labels_delta if isinstance(known, Loaded) else texts_delta(spec.budget)
+        with counted_release(
+            data, ledger, Priced(spec.budget, spec.unit, chosen, labels), kept, seed is not None
+        ):
+            drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
         release = Release.of(replace(drawn, library=Library.of(data)))
         if isinstance(out, (str, Path)):
             release.write(Path(out))

@@ -15,6 +15,7 @@ from ..common.privacy.cost import Adjacency
 from ..curator.analysis.conditions import Where
 from ..curator.mechanisms.mechanism import Mechanism
 from ..simulations.tables.frames import DomainLike, Source
+from .ledgers.places import LedgerLike
 from .synthesize import RuleLike, synthesize
 
 
@@ -39,6 +40,7 @@ class Synthesizer:
         seed: makes the release reproducible and not for release.
         progress: whether to show progress.
         header: see `synthesize`.
+        ledger: see there; a second `fit` of one table says what both promise together.
     """
 
     epsilon: float = 1.0
@@ -55,6 +57,7 @@ class Synthesizer:
     seed: int | None = None
     progress: bool | None = None
     header: bool | None = None
+    ledger: LedgerLike = True
 
     def fit(self, X: Source, y: object = None) -> Self:
         """Releases a table; `release_` is the release.

@@ -49,18 +49,23 @@ class Unfinished:
     """
 
     def __init__(self, folder: Path, journal: Journal, name: str = "") -> None:
-        self._folder = folder
         self._journal = journal
         self._name = name
         self._drawn = 0
+        self.folder = folder
+        """The folder of the release."""
         self.release_id = _part_id(journal.release_id, name) if name else journal.release_id
         """The id of the release."""
         if not name:
             keep_answers(folder, float(journal.note(_SPENT) or 0))
 
+    def has_answers(self) -> bool:
+        """Whether anything was answered, so that the release can go on."""
+        return self._journal.has_answers()
+
     def part(self, name: str) -> Unfinished:
         """One of several releases that this one consists of, with questions of its own."""
-        return Unfinished(self._folder, self._journal, self._name + name)
+        return Unfinished(self.folder, self._journal, self._name + name)
 
     def bind(self, settings: Mapping[str, str], *data: Source) -> None:
         """Notes settings and rows, or refuses others than those that the release began with.
@@ -81,9 +86,9 @@ class Unfinished:
             changed.append("the rows")
         if changed:
             raise DataError(
-                f"{self._folder} holds a release that stopped, and it began with other values of: "
+                f"{self.folder} holds a release that stopped, and it began with other values of: "
                 f"{', '.join(changed)}. Restore them and resume; or choose another folder; or remove "
-                f"{self._folder / UNFINISHED}, which loses what was spent. Nothing was charged now"
+                f"{self.folder / UNFINISHED}, which loses what was spent. Nothing was charged now"
             )
 
     def note_once(self, name: str, value: str) -> str:
@@ -129,8 +134,14 @@ class Forgotten(NoJournal):
     """A release that nothing keeps: it ends with its process."""
 
     def __init__(self) -> None:
-        self.release_id = secrets.token_hex(16)
+        self.folder: Path | None = None
         """See `Unfinished`, as for all others."""
+        self.release_id = secrets.token_hex(16)
+        """See there."""
+
+    def has_answers(self) -> bool:
+        """No."""
+        return False
 
     def part(self, name: str) -> Forgotten:
         """One of several releases."""

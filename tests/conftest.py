@@ -1,7 +1,10 @@
 """Settings of the whole suite."""
 
+import atexit
 import gc
 import os
+import shutil
+import tempfile
 from importlib.util import find_spec
 
 # Read when numpy is imported: tests run in one process for each core, and so do the parties that they start.
@@ -12,6 +15,11 @@ import pytest
 
 from support.packages import install as install
 
+# Ledgers of data frames; those of fixtures of modules too.
+STATE = tempfile.mkdtemp(prefix="dpmosaic-state-")
+os.environ["XDG_STATE_HOME"] = STATE
+atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+
 # As in the command: there are few cycles, and looking for them took a seventh of the time of collecting.
 gc.set_threshold(20_000)
 
@@ -19,6 +27,14 @@ hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
 WITHOUT_GAN = [module for module in ("torch", "opacus") if find_spec(module) is None]
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch):
+    """Each test has ledgers of its own."""
+    folder = tempfile.mkdtemp(dir=STATE)
+    monkeypatch.setenv("XDG_STATE_HOME", folder)
+    return folder
 
 
 def pytest_runtest_setup(item):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,3 +28,34 @@ def exclusive(path: Path, refusal: str) -> Iterator[None]:
         except OSError:
             raise DataError(refusal) from None
         yield
+
+
+@contextlib.contextmanager
+def turn_at(path: Path) -> Iterator[None]:
+    """Waits for a file that others replace, and holds it until the end of the block.
+
+    Whoever waited for a file that was replaced meanwhile waits for the new one.
+
+    Args:
+        path: the file; made, empty and for its owner alone, if it is missing.
+
+    Raises:
+        OSError: it cannot be opened or made.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):
+                yield
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file is still the one at a path."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

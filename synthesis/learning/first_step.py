@@ -125,7 +125,7 @@ def begun_without(
     Raises:
         DataError: there are too few rows for so many columns.
     """
-    delta = min(DELTA_SHARE * (budget.delta or 0.0), LARGEST_DELTA)
+    delta = texts_delta(budget)
     limit = granted(budget.without_delta(delta))
     whole, columns = float(limit), len(cells.names)
     counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream, answers)
@@ -152,6 +152,11 @@ def begun_without(
         return found.finish(learned, found.coding.table(read(learned.reading)))[0]
 
     return replace(begun, lost=learned.lost, others=learned.others, merged=learned.merged, coded=encode_more)
+
+
+def texts_delta(budget: Budget) -> float:
+    """What texts may take of delta where columns are learned."""
+    return min(DELTA_SHARE * (budget.delta or 0.0), LARGEST_DELTA)
 
 
 def _counting(adjacency: Adjacency, columns: int) -> float:

@@ -62,6 +62,15 @@ def synthesize(
     ranges: Annotated[
         Path | None, typer.Option(help="File of public ranges: measurements with a range keep values.")
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ledger that counts the release; by default the one beside the file.", rich_help_panel=BUDGET
+        ),
+    ] = None,
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Count the release in no ledger.", rich_help_panel=BUDGET)
+    ] = False,
     seed: Seed = None,
 ) -> None:
     """Release a CDM as a CDM of synthetic people, with differential privacy of a person."""
@@ -81,6 +90,7 @@ def synthesize(
             most=categories,
             known=None if ranges is None else read_ranges(ranges),
             seed=seed,
+            ledger=ledger or not no_ledger,
         )
     for label in made.release.certificate.labels:
         Terminal(stderr=True).print(f"[bold red]{escape(label)}[/]")

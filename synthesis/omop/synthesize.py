@@ -10,6 +10,8 @@ from pathlib import Path
 from ...common.errors import DataError
 from ...curator.people.release import PeopleRelease
 from ...simulations.stopping import UNFINISHED
+from ..ledgers.ledger import Ledger
+from ..ledgers.places import beside
 from ..synthesize import synthesize
 from .choices import ORDER, RELATIONS
 from .read import CATEGORIES, read
@@ -49,6 +51,7 @@ def synthesize_cdm(
     known: Mapping[int, Ranged] | None = None,
     seed: int | None = None,
     progress: bool | None = None,
+    ledger: bool | str | Path = True,
 ) -> Released:
     """Releases a CDM with (epsilon, delta)-differential privacy; a person with all records is the unit.
 
@@ -65,13 +68,16 @@ def synthesize_cdm(
         known: see there.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal.
+        ledger: path of the ledger that counts the release (`synthesize`); by default the one beside the file.
+            There is none for a PostgreSQL database unless it is named. False counts nothing.
 
     Returns:
         The synthetic CDM and its release.
 
     Raises:
         DataError: the CDM cannot be read, or the folder holds one already; nothing has been spent.
-        BudgetError: a privacy parameter is out of range; nothing has been spent.
+        BudgetError: a privacy parameter is out of range, or the limit of the ledger does not allow the
+            release; nothing has been spent.
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
     folder = Path(out)
@@ -89,8 +95,16 @@ def synthesize_cdm(
         seed=seed,
         progress=progress,
         out=folder / RELEASE,
+        ledger=_ledger_of(database, ledger),
     )
     labels = "; ".join(release.certificate.labels)
     promised = f"epsilon {epsilon:g}, delta {delta:g}; a person with all records is the unit"
     made = write(folder / CDM, release.tables, cdm.choices, labels or f"differentially private: {promised}")
     return Released(made, release)
+
+
+def _ledger_of(database: str | Path, ledger: bool | str | Path) -> Ledger | bool:
+    """The ledger of a CDM. What is read of it depends on the days that are released, so it has no digest."""
+    if ledger is True:
+        return Ledger(beside(database)) if Path(database).is_file() else False
+    return ledger is not False and Ledger(Path(ledger))

@@ -1,0 +1,1 @@
+"""What the releases of one table promise together."""

@@ -1,0 +1,127 @@
+"""A release is counted in the ledgers of its tables before it draws noise."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ...common.errors import DataError, MosaicWarning
+from ...common.privacy.budget import Budget
+from ...common.privacy.cost import PrivacyUnit
+from ...curator.mechanisms.mechanism import Mechanism
+from ...simulations.stopping import counted_spending
+from ...simulations.tables.frames import Source
+from ..unfinished import Forgotten, Unfinished
+from .ledger import Content, Ledger, charge, settle
+from .places import LedgerLike, ledgers_of
+from .spent import Spent, compose
+
+
+class BudgetWarning(MosaicWarning):
+    """What several releases of one table promise together, or that a release is not counted."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What a release is allowed to cost.
+
+    Attributes:
+        budget: its promise.
+        unit: what differs between neighbouring tables.
+        mechanism: what it measures by.
+        labels_delta: what texts may take of delta.
+    """
+
+    budget: Budget
+    unit: PrivacyUnit
+    mechanism: Mechanism
+    labels_delta: float
+
+
+@contextlib.contextmanager
+def counted_release(
+    data: Source | Mapping[str, Source],
+    ledger: LedgerLike,
+    priced: Priced,
+    kept: Unfinished | Forgotten,
+    seeded: bool,
+) -> Iterator[None]:
+    """Counts a release in full before the block; in part, if the block fails and no folder keeps its answers.
+
+    Args:
+        data: its tables.
+        ledger: see `synthesize`.
+        priced: what it is allowed to cost.
+        kept: what keeps its answers.
+        seeded: whether it is reproducible and not for release, and so not counted.
+
+    Raises:
+        BudgetError: it is beyond the limit of a ledger; nothing was spent.
+        DataError: a ledger cannot be read or changed; nothing was spent.
+
+    Warns:
+        BudgetWarning: it is not the first, or it cannot be counted.
+    """
+    if seeded:
+        yield
+        return
+    after = _charge(data, ledger, priced, kept)
+    with counted_spending() as spending:
+        try:
+            for line in dict.fromkeys(_line(content, priced.unit) for content in after.values()):
+                if line:
+                    warnings.warn(line, BudgetWarning, stacklevel=4)
+            yield
+        except BaseException:
+            # What a folder keeps goes on, and costs then what it was charged for.
+            if not kept.has_answers():
+                with contextlib.suppress(OSError):
+                    settle(tuple(after), kept.release_id, min(spending.share, 1.0))
+            raise
+
+
+def _charge(
+    data: Source | Mapping[str, Source], ledger: LedgerLike, priced: Priced, kept: Unfinished | Forgotten
+) -> dict[Ledger, Content]:
+    """Charges a release; what its ledgers say then."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    folder = "" if kept.folder is None else str(kept.folder.resolve())
+    one = Spent.of(
+        kept.release_id, at, folder, priced.budget, priced.unit, priced.mechanism, priced.labels_delta
+    )
+    asked = ledgers_of(data, ledger)
+    after = charge([each for each in asked if each is not None], one)
+    if len(after) < len(asked):
+        missing = next((str(each.path) for each in asked if each is not None and each not in after), "")
+        place = missing or "the folder of state"
+        if ledger is not True:
+            raise DataError(
+                f"ledger: expected a file that can be written, got {place}; choose another. Nothing was spent"
+            )
+        warnings.warn(
+            f"this release is not counted where no ledger can be written: {place}. Name one that can be "
+            "with ledger= or --ledger, or leave it out with ledger=False or --no-ledger",
+            BudgetWarning,
+            stacklevel=5,
+        )
+    return after
+
+
+def _line(content: Content, unit: PrivacyUnit) -> str:
+    """What the releases of a table promise together; empty for a first one."""
+    if len(content.spent) < 2:
+        return ""
+    same = [one for one in content.spent if one.cost.unit == unit]
+    said = []
+    if len(same) > 1:
+        said.append(f"{len(same)} releases together promise {compose(same)}")
+    if others := len(content.spent) - len(same):
+        said.append(f"{others} of another unit {'is' if others == 1 else 'are'} in no sum with this one")
+    if len({one.rows for one in content.spent if one.rows}) > 1:
+        said.append("its rows have changed between releases")
+    return "this table was released before: " + "; ".join(
+        [*said, "`dpmosaic budget TABLE` or dpmosaic.budget(data) lists them"]
+    )
