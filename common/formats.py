@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from .errors import DataError
@@ -18,10 +19,12 @@ class Format:
     Attributes:
         kind: what the file is, such as "ledger".
         number: of the current format; in the file it is `user_version`.
+        schema: statements that create its tables.
     """
 
     kind: str
     number: int
+    schema: str
 
     def check(self, database: sqlite3.Connection) -> None:
         """Refuses a file of another format.
@@ -30,18 +33,37 @@ class Format:
             database: connection to the file.
 
         Raises:
-            DataError: it has another; names both.
+            DataError: it has another number or other tables, or is no such file; names the number.
         """
-        if (found := _number(database)) != self.number:
+        try:
+            found, columns = _number(database), _columns(database)
+        except sqlite3.DatabaseError as cause:
             raise DataError(
-                f"expected a {self.kind} of format {self.number}, found format {found}; install the version "
-                "of the software that wrote it"
-            )
+                f"expected a {self.kind} of format {self.number}, found a file of another kind, or a damaged "
+                "one; restore a backup"
+            ) from cause
+        if found == self.number and columns == self._columns:
+            return
+        other = f"format {found}" if found != self.number else "other tables"
+        raise DataError(
+            f"expected a {self.kind} of format {self.number}, found {other}; install the version of the "
+            "software that wrote it, or begin with a new folder"
+        )
 
-    def found_in(self, path: Path) -> int:
-        """The number of the format that a file states; the file is not changed."""
+    def check_file(self, path: Path) -> None:
+        """As `check`, of a file, which is not changed.
+
+        Raises:
+            DataError: see `check`.
+        """
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            return _number(database)
+            self.check(database)
+
+    @cached_property
+    def _columns(self) -> list[tuple[str, str, str]]:
+        with contextlib.closing(sqlite3.connect(":memory:")) as database:
+            database.executescript(self.schema)
+            return _columns(database)
 
 
 def copy_database(path: Path, target: Path) -> None:
@@ -62,6 +84,14 @@ def copy_database(path: Path, target: Path) -> None:
         database.backup(copied)
         copied.execute("PRAGMA journal_mode = DELETE")
     draft.replace(target)
+
+
+def _columns(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Table, name and type of every column."""
+    return database.execute(
+        "SELECT made.name, held.name, held.type FROM sqlite_schema AS made, pragma_table_info(made.name) "
+        "AS held WHERE made.type = 'table' ORDER BY made.name, held.cid"
+    ).fetchall()
 
 
 def _number(database: sqlite3.Connection) -> int:

@@ -150,6 +150,7 @@ def align(
     read = ReleasePlan.load(plan)
     alignments = AlignmentSession.of(CuratorHome.open(home or plan.parent), read)
     with alignments.home.links(read.parties, read.listen, read.retry_policy) as links:
+        alignments.home.check_times(links)
         slices = [[links[name] for name in names] for names in read.slices]
         found = alignments.find(slices, AWAY_S)
         if dry_run and found is None:

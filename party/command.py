@@ -51,19 +51,23 @@ def ledger(folder: Folder, json_output: Json = False) -> None:
 def check(folder: Folder, json_output: Json = False) -> None:
     """Check files, disk and rows of a party: all faults at once, for its operator only; status 1 if any.
 
-    The daemon need not run. Numbers outside the bounds and other values that are changed are told too.
+    The daemon need not run. Numbers outside the bounds, other values that are changed and rows that are left
+    out are told too.
     """
     from .home.home import PartyHome
     from .operating.checking import check_home
     from .sources.checking import PRIVATE
 
     findings = list(check_home(PartyHome.open(folder)))
-    rows = [(f.where, f.what, f.rows or "", "FIX" if f.refused else "") for f in findings]
+    rows = [(f.where, f.what, f.rows or "", f.verdict) for f in findings]
     tell(PRIVATE, err=True, fg=typer.colors.YELLOW)
     if rows or json_output:
         print_rows(("where", "finding", "rows", "verdict"), rows, json_output)
     else:
         tell("files, disk and rows are as the policy and the domain say")
+    for finding in findings:
+        if finding.warned:
+            tell(f"warning: {finding.where}: {finding.what}", err=True, fg=typer.colors.YELLOW)
     if any(finding.refused for finding in findings):
         raise typer.Exit(1)
 

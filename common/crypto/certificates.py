@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from ..clocks import REMEDY
 from ..errors import DataError
 
 VALID_DAYS = 730
@@ -111,7 +112,7 @@ class Certificate:
         if not self.not_before <= (now or datetime.now(UTC)) <= self.not_after:
             raise DataError(
                 f"the certificate is valid from {self.not_before:%Y-%m-%d} to {self.not_after:%Y-%m-%d}, not "
-                "now; issue a new one, or fix the clock"
+                f"now; issue a new one, or {REMEDY}"
             )
 
     def warning(self, now: datetime | None = None) -> str | None:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import grpc
 
+from ..clocks import REMEDY
 from ..errors import BudgetError, DataError, MosaicError, PartyUnavailable, PolicyError, ProtocolError
 from .refusals import decode_refusal, encode_refusal
 
@@ -54,12 +55,13 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
         case grpc.StatusCode.UNAVAILABLE if _is_about_tls(details):
             return ProtocolError(
                 f"party {party!r}: the TLS handshake failed: expected that each side shows the certificate "
-                "that the other pinned; compare fingerprints and expiry, exchange cards again and trust them"
+                f"that the other pinned; compare fingerprints and expiry, {REMEDY}, exchange cards again and "
+                "trust them"
             )
         case grpc.StatusCode.UNAVAILABLE:
             return PartyUnavailable(
                 f"party {party!r} does not answer, or refuses this curator; check that it is started, can be "
-                "reached and trusts this curator's card"
+                f"reached and trusts this curator's card, and {REMEDY}"
             )
         case grpc.StatusCode.DEADLINE_EXCEEDED:
             return PartyUnavailable(

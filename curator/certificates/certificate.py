@@ -42,7 +42,7 @@ class Certificate(SignedRecord):
 
     format: ClassVar[str] = "dpmosaic certificate 1"
     called: ClassVar[str] = "a certificate"
-    remedy: ClassVar[str] = "fix the path"
+    remedy: ClassVar[str] = "read it by the version of the software that wrote it, or name another file"
 
     differentially_private: bool
     labels: tuple[str, ...]

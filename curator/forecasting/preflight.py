@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ...common.clocks import REMEDY
 from ...common.crypto.certificates import WARNED_DAYS
 from ...common.errors import MosaicError
 from ...common.federation.card import Card
@@ -15,6 +16,7 @@ from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.protocols.registry import BUILT_IN
 from ...common.version import __version__
 from ..parties.client import Connection, PartyClient
+from ..parties.clocks import clock_of
 from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
 from ..parties.home import CuratorHome
@@ -27,8 +29,6 @@ from .forecast import forecast
 
 _SOON = timedelta(days=WARNED_DAYS)
 _QUICK = RetryPolicy(call_s=10.0, tries=2)
-_ALLOWED_S = 60.0
-"""Largest allowed offset of a party's clock; certificates and logs depend on it."""
 
 _PROBED_MIB = 2
 _ASSUMED_MIB_S = 12.0
@@ -128,10 +128,7 @@ def check_link(
             name, "clock, throughput", False, f"a probe of {_PROBED_MIB} MiB each way failed: {error}"
         )
         return
-    off = f"{quick.offset_s:+.3f} s from the curator's, {_ALLOWED_S:.0f} s allowed"
-    # The offset is known up to half of the round-trip time.
-    right = abs(quick.offset_s) <= _ALLOWED_S + quick.upload_s / 2
-    yield Check(name, "clock", right, off if right else f"{off}; synchronise both clocks by NTP")
+    yield Check(name, "clock", *clock_of(quick))
     there, back = (_PROBED_MIB / max(s, 1e-6) for s in (full.upload_s, full.download_s))
     carried = f"upload {there:.1f} MiB/s, download {back:.1f} MiB/s, latency {1e3 * quick.upload_s:.0f} ms"
     fast = min(there, back) >= least_mib_s
@@ -257,7 +254,7 @@ def _check_equal(about: str, what: str, found: object, expected: object, fix: st
 def _check_expiry(about: str, begins: datetime, ends: datetime, now: datetime) -> Check:
     what = "certificate"
     if now < begins:
-        return Check(about, what, False, f"valid only from {begins:%Y-%m-%d %H:%M}; compare the clocks")
+        return Check(about, what, False, f"valid only from {begins:%Y-%m-%d %H:%M}; {REMEDY}")
     if now > ends:
         return Check(about, what, False, f"expired on {ends:%Y-%m-%d}; issue a new one and a new card")
     soon = ", which is soon: prepare a new one" if ends - now < _SOON else ""

@@ -177,6 +177,14 @@ class CuratorHome:
                     links[name] = stack.enter_context(contextlib.closing(link))
             yield {name: links[name] for name in wanted}
 
+    def check_times(self, links: Links) -> None:
+        """See `clocks.check_times`, of this curator and those that it is connected to."""
+        from .clocks import check_times
+
+        cards = self.cards()
+        enrolled = {name: cards[name].certificate for name in links}
+        check_times({"curator": self.keyring.certificate, **enrolled}, links)
+
     @contextlib.contextmanager
     def _attached_links(
         self, names: list[str], listen: str | None, retry_policy: RetryPolicy

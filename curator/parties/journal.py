@@ -24,7 +24,6 @@ from ...common.processes.locks import exclusive
 _DONE = "done"
 _BOUND = "bound "
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
-_FORMAT = Format(kind="journal", number=1)
 
 _ERASE = "PRAGMA secure_delete = ON"
 _SCHEMA = """
@@ -33,6 +32,7 @@ CREATE TABLE IF NOT EXISTS answer (
     query_id TEXT PRIMARY KEY, query BLOB NOT NULL, answered BLOB NOT NULL
 ) STRICT;
 """
+_FORMAT = Format(kind="journal", number=1, schema=_SCHEMA)
 
 
 class Answers(Protocol):

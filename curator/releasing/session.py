@@ -138,6 +138,7 @@ class Session:
             stack.enter_context(self.journal.locked())
             plan = self.plan
             links = stack.enter_context(self.home.links(plan.participants, plan.listen, plan.retry_policy))
+            self.home.check_times(links)
             watched = activity or Activity()
             watching = {name: watched.watch(name, links[name]) for name in plan.participants}
             slices = [[watching[name] for name in names] for names in plan.slices]

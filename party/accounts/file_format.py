@@ -81,7 +81,7 @@ CREATE TABLE charged (
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 """
-FORMAT = Format(kind="ledger", number=1)
+FORMAT = Format(kind="ledger", number=1, schema=_SCHEMA)
 
 
 def create_database(path: Path) -> None:
@@ -114,21 +114,26 @@ def open_database(path: Path | None) -> sqlite3.Connection:
         database = _connect(":memory:")
         _initialise(database)
         return database
+    check_ledger(path)
+    database = _connect(f"{path.absolute().as_uri()}?mode=rw")
+    # What a killed process erased may still be in the write-ahead log.
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return database
+
+
+def check_ledger(path: Path) -> None:
+    """Refuses what is not a ledger of this format; the file is not changed.
+
+    Raises:
+        DataError: see `open_database`.
+    """
     if not path.exists():
         raise DataError(
             f"expected a ledger at {path}, found none; only the command init creates one. If it was "
             "lost, the operator's guide says how to go on without granting its budgets again"
         )
     check_database(path)
-    database = _connect(f"{path.absolute().as_uri()}?mode=rw")
-    try:
-        FORMAT.check(database)
-    except BaseException:
-        database.close()
-        raise
-    # What a killed process erased may still be in the write-ahead log.
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return database
+    FORMAT.check_file(path)
 
 
 def _connect(path: str) -> sqlite3.Connection:

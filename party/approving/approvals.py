@@ -19,7 +19,6 @@ from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
 _ROUNDING = 2.0**-40
-_FORMAT = Format(kind="file of requests", number=1)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY,
@@ -39,6 +38,7 @@ CREATE TABLE IF NOT EXISTS decision (
     PRIMARY KEY (release_id, number)
 ) STRICT;
 """
+FORMAT = Format(kind="file of requests", number=1, schema=_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,12 @@ class Approvals:
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if tables:
             try:
-                _FORMAT.check(self._database)
+                FORMAT.check(self._database)
             except DataError:
                 self._database.close()
                 raise
         self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_FORMAT.number}")
+        self._database.execute(f"PRAGMA user_version = {FORMAT.number}")
 
     def close(self) -> None:
         """Closes the file."""

@@ -21,7 +21,7 @@ from ...common.processes.stopping import Stop
 from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Request as Asked
 from ..approving.decisions import PENDING
-from ..deciding.desk import Desk, user_name
+from ..deciding.desk import Desk
 from ..deciding.sentences import in_words
 from ..home.folder import SHAREABLE_LOG
 from ..home.home import PartyHome
@@ -95,7 +95,6 @@ class PartyPages:
             decisions=form["decisions"],
             standing=standing,
             sentences=list(in_words(form)),
-            user=user_name(),
             longest=(_MAX_NAME, _MAX_REASON),
         )
 

@@ -202,6 +202,7 @@ def keep_codes(engine: Engine, domain: Domain, columns: Sequence[str] = ()) -> C
             raise DataError(
                 f"{engine.name}: expected a column {name!r}, found none; fix the source or the domain"
             )
+    engine.check_order({*domain.names, *columns})
     names = {code_of(place): attribute for place, attribute in enumerate(domain.attributes)}
     encodings, reasons = _encodings(engine, names, kinds)
     for place, name in enumerate(columns):

@@ -123,8 +123,11 @@ def _of_numbers(
             read = case([(column, double(1)), (exp.not_(column.copy()), double(0))], exp.null())
             return Encoding({number.name: read}, _finite(attribute, number, missing, found))
     blanks = attribute.missing if isinstance(attribute, NumericAttribute) else ()
-    if isinstance(attribute, NumericAttribute) and not attribute.format.plain:
-        raise NotExact("its format says how numbers are written as text")
+    if kind is Kind.TEXT and isinstance(attribute, NumericAttribute) and not attribute.format.plain:
+        raise NotExact(
+            'it holds text, and "format" in the domain says how numbers are written in it: cast it to a '
+            "number, with a point before decimals"
+        )
     readings = {number.name: _number_in(sql.text(column)), written.name: sql.text(column)}
     unreadable = exp.and_(_matches(written, NO_NUMBER), exp.not_(_matches(written, NOT_FINITE)))
     known = exp.not_(number.copy().is_(exp.null()))

@@ -11,7 +11,9 @@ import numpy as np
 from sqlglot import exp
 
 from ...common.data.attributes.texts import has_open_categories
+from ...common.privacy.cost import ALL_ROWS
 from .codes import Codes
+from .engines.engine import Engine
 from .engines.names import PLACE, code_of, other_of, text_of
 from .identifiers import missing_key, order_digest
 from .trees import whole
@@ -70,9 +72,28 @@ def used_rows(codes: Codes, people: People) -> Codes:
         if int(count[0]):
             assert people.key is not None
             raise missing_key(people.key)
-    if people.key is not None and _any_left_out(codes, people.most):
+    key = exp.column(other_of(0))
+    if people.key is not None and _rows_beyond(codes.engine, codes.table, key, people.most):
         codes = _first_rows(codes, people.most, place)
     return replace(codes, digest=stable_digest(codes)) if people.identifiers else codes
+
+
+def rows_left_out(engine: Engine, people: People) -> tuple[int, int]:
+    """The number of rows that are beyond the limit of a person, and of all rows; for the rows' owner alone.
+
+    Args:
+        engine: a connection to the rows.
+        people: which columns name them, and how many rows of one person are used.
+
+    Raises:
+        DataError: see `Engine`.
+    """
+    (count,) = engine.fetch(exp.select(exp.Count(this=exp.Star())).from_(engine.source()))
+    if people.key is None or people.most == ALL_ROWS:
+        return 0, int(count[0])
+    text = engine.text(engine.column(people.key))
+    key = exp.func("COALESCE", text, exp.Literal.string(""))
+    return _rows_beyond(engine, engine.source(), key, people.most), int(count[0])
 
 
 def order_of(codes: Codes) -> bytes:
@@ -114,12 +135,14 @@ def _digest_of_texts(codes: Codes, name: str) -> bytes:
     return digest.digest()
 
 
-def _any_left_out(codes: Codes, most: int) -> bool:
-    key, rows = exp.column(other_of(0)), exp.Count(this=exp.Star())
-    persons = exp.select(key).from_(codes.table).where(exp.not_(_missing())).group_by(key.copy())
-    beyond = persons.having(exp.GT(this=rows, expression=whole(most)))
-    (count,) = codes.engine.fetch(exp.select(rows.copy()).from_(beyond.subquery("beyond")))
-    return bool(int(count[0]))
+def _rows_beyond(engine: Engine, table: exp.Expr, key: exp.Expr, most: int) -> int:
+    """The number of rows beyond the first ones of each key; rows without a key are not counted."""
+    rows, empty = exp.Count(this=exp.Star()), exp.Literal.string("")
+    persons = exp.select(rows.as_("held")).from_(table).where(exp.NEQ(this=key, expression=empty))
+    beyond = persons.group_by(key.copy()).having(exp.GT(this=rows.copy(), expression=whole(most)))
+    held = exp.cast(exp.func("COALESCE", exp.func("SUM", exp.column("held")), whole(0)), "bigint")
+    keys, all_rows = engine.fetch(exp.select(rows.copy(), held).from_(beyond.subquery("beyond")))
+    return int(all_rows[0]) - most * int(keys[0])
 
 
 def _first_rows(codes: Codes, most: int, place: exp.Expr) -> Codes:

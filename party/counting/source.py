@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +10,13 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ..named_secrets import secret_of
 from .codes import keep_codes
 from .engines.engine import Engine
 from .engines.remote import Place
 
 ADBC = "adbc:"
 ENGINES = ("postgres", "spark", f"{ADBC}DRIVER")
-
-_ENV, _FILE = "env:", "file:"
 
 
 @dataclass(frozen=True)
@@ -86,35 +83,4 @@ class EngineSource:
             engine.close()
 
     def _secret(self) -> str:
-        """What the connection says.
-
-        Raises:
-            DataError: it is not there, or other users can read it; never says what is in it.
-        """
-        if self.connection.startswith(_ENV):
-            name = self.connection.removeprefix(_ENV)
-            if not (secret := os.environ.get(name, "")):
-                raise DataError(
-                    f"policy.toml: connection in [source]: expected the environment variable {name}, found "
-                    "none; set it where the party is started"
-                )
-            return secret
-        if self.connection.startswith(_FILE):
-            return _read_private(self.folder / self.connection.removeprefix(_FILE))
-        raise DataError(
-            "policy.toml: connection in [source]: expected env: and the name of a variable, or file: and the "
-            "path of a file that only the party's user can read; keep the connection itself out of the policy"
-        )
-
-
-def _read_private(path: Path) -> str:
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        raise DataError(
-            f"expected the connection of [source] in the file {path}, found none; write it"
-        ) from None
-    if mode & 0o077:
-        raise DataError(f"other users can read {path} (mode {mode:o}): chmod 600 {path}")
-    return text
+        return secret_of(self.connection, "connection in [source]", self.folder)

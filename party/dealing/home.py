@@ -43,7 +43,9 @@ class DealerHome(Home):
             checks = {"ledger": ledger.check_writable, "certificate": self.check_certificate}
             dealer = self.dealer(settings, ledger)
             serve = settings.serve
-            yield Opened(dealer, ledger, serve.listen, serve.metrics, None, checks, serve.proxy)
+            yield Opened(
+                dealer, ledger, serve.listen, serve.metrics, None, checks, serve.proxy_url(self.folder)
+            )
 
     def dealer(self, settings: DealerSettings, ledger: Ledger) -> Dealer:
         """The dealer."""

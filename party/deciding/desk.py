@@ -62,9 +62,9 @@ class Desk:
         Raises:
             DataError: no request or several requests match.
         """
-        policy = Settings.load(self.home.folder).policy
+        settings = Settings.load(self.home.folder)
         request = self._waiting() if release is None else self.approvals.request(release)
-        return explain(request, self.home, policy, self.ledger)
+        return explain(request, self.home, settings, self.ledger)
 
     def approve(self, release: str, by: str | None, reason: str) -> str:
         """Approves a release; its curator can then resume it.
@@ -72,15 +72,22 @@ class Desk:
         Args:
             release: id of a requested release, or a unique prefix of it.
             by: who decides; None for the user of this process.
-            reason: why; may be empty.
+            reason: why; may be empty if the curator states what the release is for.
 
         Returns:
             The id of the release.
 
         Raises:
-            DataError: no request or several requests match, or the release stays denied.
+            DataError: no request or several requests match, the release stays denied, or nobody says what it
+                is for.
         """
-        release_id = self.approvals.request(release).terms.release_id
+        terms = self.approvals.request(release).terms
+        if not (terms.spec.about.purpose or reason.strip()):
+            raise DataError(
+                "the curator states no purpose; ask what the release is for, and give it as the reason, "
+                "which is signed with the approval, or deny the release; nothing was changed"
+            )
+        release_id = terms.release_id
         accepted = self._state(release_id) is not None
         self.approvals.decide(release_id, APPROVED, _name(by), printable(reason), accepted=accepted)
         return release_id

@@ -21,6 +21,7 @@ from ..accounts.ledger import Ledger
 from ..approving.approvals import Request
 from ..home.home import PartyHome
 from ..institution.institution import caught, is_signed
+from ..policies.file import Settings
 from ..policies.policy import Policy
 
 _USUAL_DELTA = 1e-9
@@ -30,17 +31,17 @@ _USUAL_DELTA = 1e-9
 _MATCHER = "the curator, to match tokens as written and not to collude with a party"
 
 
-def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -> dict[str, Any]:
+def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledger) -> dict[str, Any]:
     """All that concerns a decision, as JSON values.
 
     Args:
         request: the requested release.
         home: folder of the party.
-        policy: limits of the party, as its file states them now.
+        settings: what its policy file says now.
         ledger: ledger of the party.
     """
-    terms = request.terms
-    unreviewed = home.domain().unreviewed
+    terms, policy = request.terms, settings.policy
+    unreviewed = settings.domain.unreviewed
     own = home.keyring.identities
     entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
     return {
@@ -58,6 +59,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
             "zcdp_rho": terms.spec.budget.zcdp_rho,
         },
         ROWS_PER_PERSON: terms.unit.rows_per_person,
+        "rows_used": policy.max_rows_per_person if settings.key is not None else None,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,

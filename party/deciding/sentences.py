@@ -71,6 +71,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _alignment_in_words(aligning, form["protocol"]["trusted"])
     yield "adjacency", f"{form['adjacency']}: {_NEIGHBOURS[Adjacency.named(form['adjacency'])]}"
     yield "promise", f"{_promise(form['promise'])} for {_protected_unit(form)}"
+    if form["rows_used"]:
+        yield "rows", _rows_used(form["rows_used"])
     yield (
         "charge",
         f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
@@ -206,6 +208,14 @@ def _protected_unit(form: dict[str, Any]) -> str:
     if rows == ALL_ROWS:
         return "each person with all rows of one slice, whatever their number"
     return f"each person with up to {rows} rows of one slice"
+
+
+def _rows_used(most: int) -> str:
+    first = "row" if most == 1 else f"{most} rows"
+    return (
+        f"of each person this party uses the first {first}, since its policy says so, and leaves the others "
+        "out of every release; `dpmosaic party check` tells the owner of the rows how many these are"
+    )
 
 
 def _evaluators(masked: dict[str, Any]) -> str:

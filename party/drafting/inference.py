@@ -24,7 +24,7 @@ from .known import is_known
 from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
 from .suggestions import equivalent_columns, labels_of, suggested_rules
-from .texts import draft_boolean, draft_identifier, draft_texts, natural
+from .texts import draft_boolean, draft_identifier, draft_texts, names_people, natural
 
 FEW_NUMBERS = 20
 """A column of at most this many different numbers gets a list of categories."""
@@ -210,6 +210,12 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         return found, [*remarks, *([_OF_HOURS] if found.get("format") == NUMBERS else [])]
     if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
+    if not is_known(profile.name) and names_people(profile):
+        return {"type": "text", "drop": True}, [
+            *remarks,
+            "its name says that it names people, of whom no release may tell; it is left out: give it as the "
+            "key if it names the person of each row",
+        ]
     numbers = len(profile.values[0])
     if _is_mixed(profile):
         rows = profile.rows_of(profile.words)

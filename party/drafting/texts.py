@@ -41,6 +41,17 @@ _NUMBER = re.compile(f"{_BEFORE}({_ODD}|-?[0-9.,]+){_AFTER}")
 
 _CODE = re.compile(r"[^ ]{1,12}")
 
+_PERSONAL_NAME = re.compile(
+    r"(^|[_ .-])(sur|last|first|fore|family|given|middle|maiden|patient|full)[_ .-]?names?$"
+    r"|^(nachname|vorname|familienname|pr[eé]nom|apellidos?|cognome|efternavn|achternaam)$",
+    re.IGNORECASE,
+)
+_PERSONAL_NUMBER = re.compile(
+    r"(^|[_ .-])(patient|person|subject|member|insured|pat)[_ .-]?(id|no|nr|num|number|key|code)$"
+    r"|^(id|mrn|ssn|nhs[_ .-]?number|patientid|personid|pid)$",
+    re.IGNORECASE,
+)
+
 _NEARLY_ALL = 0.95
 
 _REPEATED = 10
@@ -95,6 +106,13 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     if max(map(len, texts)) > 64 or any(" " in text.strip() for text in texts) or _is_of_codes(profile):
         return None
     return {"type": "identifier", "pattern": _pattern(profile.name, texts)}
+
+
+def names_people(profile: Profile) -> bool:
+    """Whether the name of a column says that its values name people, each perhaps in several rows."""
+    if _PERSONAL_NAME.search(profile.name):
+        return True
+    return profile.distinct > FEW_TEXTS and _PERSONAL_NUMBER.search(profile.name) is not None
 
 
 def is_free_text(profile: Profile) -> bool:

@@ -66,7 +66,7 @@ def open_party(home: Home) -> Iterator[Opened]:
             serve.metrics,
             lifetime,
             checks,
-            serve.proxy,
+            serve.proxy_url(home.folder),
             settings.notify,
             watched,
             direct,

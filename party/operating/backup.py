@@ -23,7 +23,9 @@ from ...common.federation.keyring import FOLDER, private_draft
 from ...common.formats import copy_database
 from ...common.history import Mark
 from ...common.version import __version__
+from ..accounts.file_format import check_ledger
 from ..accounts.ledger import Ledger
+from ..approving.approvals import FORMAT as OF_REQUESTS
 from ..home.home import PartyHome
 from ..names import LEDGER, REQUESTS
 
@@ -68,10 +70,14 @@ def back_up(home: PartyHome, target: Path, now: datetime | None = None) -> Backu
         now: current time; None for the clock's.
 
     Raises:
-        DataError: there is such a file, or it cannot be written.
+        DataError: there is such a file, or it cannot be written; or ledger or requests are none of this
+            software.
     """
     if target.exists():
         raise DataError(f"{target} exists already; choose another name, since a backup is never changed")
+    check_ledger(home.folder / LEDGER)
+    if (home.folder / REQUESTS).exists():
+        OF_REQUESTS.check_file(home.folder / REQUESTS)
     try:
         with tempfile.TemporaryDirectory(dir=home.folder, prefix=".backup-") as folder:
             ledger, requests = Path(folder) / LEDGER, Path(folder) / REQUESTS

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ...common.data.attributes.attribute import CENSUS
 from ...common.data.related.joint import joint_name
 from ...common.errors import DataError, MosaicError
+from ...common.privacy.cost import ALL_ROWS
+from ..counting.catalogue import engine_of
 from ..counting.engines.folders import empty
-from ..counting.people import People
+from ..counting.people import People, rows_left_out
 from ..counting.rows import CountedRows
 from ..disk import check_room
 from ..home.home import PartyHome
-from ..institution.records import records_of
+from ..institution.records import kept_rows, records_of
 from ..institution.related import read_related
 from ..names import CODES
 from ..policies.file import Settings
@@ -22,6 +25,10 @@ from ..sources.checking import Finding, check_rows
 from ..sources.query import QuerySource
 from ..sources.source import FileSource, Source
 
+_SPELLED = (
+    ", such as a decimal comma; write query in [source] of the policy, and cast the column in it, or "
+    "format in the domain if every party writes it so"
+)
 _COLUMN = "the policy names this column, and the rows have none of this name"
 
 
@@ -59,7 +66,9 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         yield Finding(column, _COLUMN, 0, True)
     if isinstance(source, FileSource | QuerySource):
         found = list(check_rows(source, settings.domain, named))
-        yield from found
+        for finding in found:
+            spelled = finding.what == CENSUS["unreadable"]
+            yield replace(finding, what=finding.what + _SPELLED) if spelled else finding
         if not lacking and not any(finding.refused for finding in found):
             yield from _findings_of("key", lambda: _read(source, settings, home.folder / CODES))
     elif not lacking:
@@ -93,18 +102,40 @@ def _read_related(settings: Settings) -> None:
     read_related(settings.tables)
 
 
-def _read(source: Source, settings: Settings, folder: Path) -> None:
+def _read(source: Source, settings: Settings, folder: Path) -> Iterator[Finding]:
     """Reads the rows as the daemon does."""
     empty(folder)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
     rows, _, _ = records_of(source, settings.domain, people, settings.timeout_s, folder)
     if isinstance(rows, CountedRows):
         rows.close()
+    if people.key is not None and people.most != ALL_ROWS:
+        yield from _left_out(source, settings, people, people.key, folder)
 
 
-def _findings_of(where: str, check: Callable[[], None]) -> Iterator[Finding]:
+def _left_out(
+    source: Source, settings: Settings, people: People, key: str, folder: Path
+) -> Iterator[Finding]:
+    """Rows that the policy leaves out of every release."""
+    connect = engine_of(source, folder)
+    if connect is None:
+        _, texts = source.read_with_texts(settings.domain, [key])
+        total = len(texts[key])
+        rows = total - len(kept_rows(texts[key], people.most))
+    else:
+        with contextlib.closing(connect()) as engine:
+            rows, total = rows_left_out(engine, people)
+    if rows:
+        what = (
+            f"{rows / total:.1%} of all rows are left out of every release, since max_rows_per_person = "
+            f'{people.most} in the policy; raise it, or set "all", unless that is meant'
+        )
+        yield Finding(key, what, rows, False, warned=True)
+
+
+def _findings_of(where: str, check: Callable[[], Iterable[Finding] | None]) -> Iterator[Finding]:
     try:
-        check()
+        yield from check() or ()
     except MosaicError as fault:
         yield Finding(where, str(fault), 0, True)
     except OSError as fault:

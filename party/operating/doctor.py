@@ -7,23 +7,24 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from ...common.bounded import json_of
+from ...common.clocks import ALLOWED_S, REMEDY
 from ...common.errors import DataError, MosaicError
 from ...common.messages import PROTOCOL_VERSION
 from ...common.version import __version__
-from ..accounts.file_format import FORMAT
+from ..accounts.file_format import FORMAT, check_ledger
+from ..approving.approvals import FORMAT as OF_REQUESTS
 from ..disk import check_room
 from ..home.folder import LEDGER, SHAREABLE_LOG
 from ..home.home import PartyHome
+from ..names import REQUESTS
 from ..policies.file import Settings
 from ..serving.asking import is_serving
 
 _OLDEST_SQLITE = (3, 37, 0)
-_AHEAD_S = 60.0
-"""Seconds by which a file may seem to be written in the future."""
-
 _READ_LOG_BYTES = 1 << 16
 
 
@@ -59,9 +60,14 @@ def diagnose(home: PartyHome, address: str | None = None, now: datetime | None =
     yield _clock(home, now)
     yield _certificate(home, now)
     yield _diagnose_pins(home, now)
-    yield _ledger_format(home.folder / LEDGER)
-    yield _ledger_content(home.folder / LEDGER)
-    yield _mark(home.folder / LEDGER)
+    ledger, requests = home.folder / LEDGER, home.folder / REQUESTS
+    yield (form := _diagnose("ledger format", lambda: check_ledger(ledger), f"format {FORMAT.number}"))
+    yield _ledger_content(ledger)
+    if form.passed:
+        yield _mark(ledger)
+    if requests.exists():
+        check = partial(OF_REQUESTS.check_file, requests)
+        yield _diagnose("requests format", check, f"format {OF_REQUESTS.number}")
     yield _diagnose(
         "source", lambda: _read_columns(home), "policy and domain hold together, the source is there"
     )
@@ -92,8 +98,8 @@ def _clock(home: PartyHome, now: datetime) -> Diagnosis:
     written = max(
         path.stat().st_mtime for path in (home.folder / LEDGER, home.keyring.folder) if path.exists()
     )
-    if now.timestamp() + _AHEAD_S < written:
-        return Diagnosis("clock", False, "files were written in its future", "synchronise it by NTP")
+    if now.timestamp() + ALLOWED_S < written:
+        return Diagnosis("clock", False, "files were written in its future", REMEDY)
     return Diagnosis("clock", True, "not behind the files; preflight of a curator compares it with its own")
 
 
@@ -130,20 +136,6 @@ def _diagnose_pins(home: PartyHome, now: datetime) -> Diagnosis:
     )
 
 
-def _ledger_format(path: Path) -> Diagnosis:
-    if not path.exists():
-        remedy = "the operator's guide says how to go on without granting its budgets again"
-        return Diagnosis("ledger format", False, "there is no ledger", remedy)
-    try:
-        found = FORMAT.found_in(path)
-    except sqlite3.Error as fault:
-        return Diagnosis("ledger format", False, str(fault), "restore a backup: dpmosaic party restore")
-    if found != FORMAT.number:
-        finding = f"format {found} is not {FORMAT.number} of this software"
-        return Diagnosis("ledger format", False, finding, "install the version that wrote it")
-    return Diagnosis("ledger format", True, f"format {found}")
-
-
 def _ledger_content(path: Path) -> Diagnosis:
     def check() -> None:
         with _reading(path) as database:
@@ -158,10 +150,7 @@ def _mark(path: Path) -> Diagnosis:
     def check() -> None:
         with _reading(path) as database:
             last, events = database.execute("SELECT max(number), count(*) FROM history").fetchone()
-            held = (
-                FORMAT.found_in(path) == FORMAT.number
-                and database.execute("SELECT 1 FROM restoration WHERE counted IS NULL").fetchone()
-            )
+            held = database.execute("SELECT 1 FROM restoration WHERE counted IS NULL").fetchone()
         if (last or 0) != events:
             raise DataError(
                 "events are missing in the ledger's history; restore a backup: dpmosaic party restore"

@@ -98,6 +98,9 @@ def cells_for(attribute: Attribute, column: str, kind: str) -> str:
         return in_utc(column) if zoned else f"{in_utc(column)}::VARCHAR || '+00'"
     if moments is not None and _TIMES.fullmatch(kind):
         return f"{column}::TIMESTAMP"
+    if kind.startswith("DECIMAL") and isinstance(attribute, NumericAttribute) and not attribute.format.plain:
+        # The format is of texts, and would read the decimal point as it says.
+        return f"{column}::VARCHAR::DOUBLE"
     return column if _AS_THEY_ARE.fullmatch(kind) else f"{column}::VARCHAR"
 
 

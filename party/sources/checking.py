@@ -28,12 +28,19 @@ class Finding:
         what: in words.
         rows: number of rows; 0 for what concerns the column as a whole.
         refused: whether the rows cannot be encoded because of it.
+        warned: whether its owner should decide on it, although the party answers.
     """
 
     where: str
     what: str
     rows: int
     refused: bool
+    warned: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """What to do, in one word: FIX, DECIDE, or nothing."""
+        return "FIX" if self.refused else "DECIDE" if self.warned else ""
 
 
 def check_rows(source: Queried, domain: Domain, used: Collection[str] = ()) -> Iterator[Finding]:

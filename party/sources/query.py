@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from ...common.data.table import Table
 from ...common.data.values import RawColumn
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
+from .ordering import check_decided
 from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
 from .sql import quote
 
@@ -76,6 +77,7 @@ class QuerySource:
         """The columns of the domain, encoded, and the texts of others, of one run; see `Source`."""
         places = {name: self._place(name) for name in columns}
         with self.connect() as connection:
+            self.check_order(connection, {*domain.names, *columns})
             table = self._table(connection, domain)
             return table, texts_of(places, partial(self._cells, connection))
 
@@ -84,6 +86,10 @@ class QuerySource:
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
             yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
+
+    def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
+        """See `Scanned`; the query runs once more for it."""
+        check_decided(self.sql, self._names, used, partial(self.query, connection))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
         kinds = self.query(connection, "DESCRIBE file")["column_type"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -110,6 +110,17 @@ class Scanned(Queried, Protocol):
     def scan(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
 
+    def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
+        """Returns if the rows come in one order every time.
+
+        Args:
+            connection: from `scan`.
+            used: the columns that are read.
+
+        Raises:
+            DataError: their order is not decided.
+        """
+
 
 @dataclass(frozen=True)
 class FileSource:
@@ -214,6 +225,9 @@ class FileSource:
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE VIEW scan ({names}) AS {self._select}")
         return connection
+
+    def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
+        """See `Scanned`; that of the file."""
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
         """Runs a query over the file; each column of the answer is an array.

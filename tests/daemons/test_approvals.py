@@ -34,7 +34,7 @@ def test_all_operators_are_asked_at_once_and_one_resume_goes_on(tmp_path, networ
             (request,) = requests(command, network, name)
             assert request["decision"] == "pending"
             assert request["release"] in command("party", "show", network.party(name))
-            command("party", "approve", network.party(name), "--yes")
+            command("party", "approve", network.party(name), "--yes", "--reason", "a trial")
             undecided = command("party", "approve", network.party(name), "--yes", fails=True)
             assert "expected one release that waits for a decision, found 0" in undecided
         command("curator", "resume", tmp_path / "out")
@@ -51,7 +51,11 @@ def test_an_operator_who_denies_ends_the_release_for_all_and_frees_their_budgets
         command("curator", "release", network.plan, "--out", tmp_path / "out", fails=True)
         for name, verdict in zip(WAITING, ("approve", "approve", "deny"), strict=True):
             (request,) = requests(command, network, name)
-            more = ("--yes",) if verdict == "approve" else ("--reason", "the purpose is not ours")
+            more = (
+                ("--yes", "--reason", "a trial")
+                if verdict == "approve"
+                else ("--reason", "the purpose is not ours")
+            )
             command("party", verdict, network.party(name), request["release"], *more)
         stopped = command("curator", "resume", tmp_path / "out", fails=True)
         assert "denied the release" in stopped

@@ -161,7 +161,9 @@ def test_a_resumed_release_writes_its_initial_or_the_given_format(institution, r
     line = ("curator", "release", institution.plan, "--out", out, "--format", "parquet")
     institution.dpmosaic(*line, fails=True)
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
-    institution.dpmosaic("party", "approve", institution.party, request["release"], "--yes")
+    institution.dpmosaic(
+        "party", "approve", institution.party, request["release"], "--yes", "--reason", "a trial"
+    )
     institution.dpmosaic("curator", "resume", out, *resumed_as)
     assert [path.name for path in out.glob("synthetic.*")] == [f"synthetic.{kept}"]
     domain = Domain.load(institution.curator / "plan.domain.json")
@@ -177,7 +179,9 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     assert "dpmosaic curator resume" in output
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     assert request["decision"] == "pending"
-    institution.dpmosaic("party", "approve", institution.party, request["release"][:8], "--yes")
+    institution.dpmosaic(
+        "party", "approve", institution.party, request["release"][:8], "--yes", "--reason", "a trial"
+    )
     with contextlib.closing(Journal(institution.folder / "out.private/journal.sqlite")) as journal:
         key = journal.key
     institution.dpmosaic("curator", "resume", institution.folder / "out")

@@ -63,7 +63,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         (request,) = json.loads(command("party", "releases", officer_folder, "--json"))
         asked = officer.get(f"/releases/{request['release']}")[2]
         assert "waits for you" in asked
-        signed = {"by": "D. P. Officer", "reason": "", "read": "yes"}
+        signed = {"by": "D. P. Officer", "reason": "a trial", "read": "yes"}
         assert officer.post(f"/releases/{request['release']}/approve", signed)[0] == 303
         text = do(curator, "resume")
         assert "The release is finished" in text

@@ -114,7 +114,7 @@ def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, comm
         shown = command("party", "show", party, waiting["release"]).replace("\n", " ")
         assert "all its parts cost up to rho" in " ".join(shown.split())
         assert "with all rows in all tables" in " ".join(shown.split())
-        command("party", "approve", party, "--yes")
+        command("party", "approve", party, "--yes", "--reason", "a trial")
         command("curator", "resume", out)
     decided = json.loads(command("party", "releases", party, "--json"))
     assert [one["decision"] for one in decided] == ["approved"] * 5

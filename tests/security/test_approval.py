@@ -60,7 +60,7 @@ def test_a_denial_stops_a_running_release(operator):
     with operator.serving() as (party, ledger):
         with pytest.raises(PolicyError, match="waits"):
             proposed(party, operator.alone())
-        operator.run("approve", RELEASE_ID, "--yes")
+        operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
         proposed(party, operator.alone())
         list(party.answer(QUERY))
         spent = ledger.cost_of(RELEASE_ID)
@@ -75,7 +75,7 @@ def test_a_denial_stops_a_running_release(operator):
         with pytest.raises(ProtocolError, match="keys are erased"):
             ledger.release(RELEASE_ID)
         with pytest.raises(DataError, match="cannot go on"):
-            operator.run("approve", RELEASE_ID, "--yes")
+            operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
 
 
 def test_a_denial_also_stops_a_release_that_nobody_had_to_approve(tmp_path):
@@ -93,7 +93,7 @@ def test_a_denial_of_a_certified_release_says_that_it_comes_too_late(operator):
     with operator.serving() as (party, ledger):
         with pytest.raises(PolicyError, match="waits"):
             proposed(party, operator.alone())
-        operator.run("approve", RELEASE_ID, "--yes")
+        operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
         proposed(party, operator.alone())
         claim = Claim(RELEASE_ID, bytes(32), float(ledger.cost_of(RELEASE_ID)))
         party.certify(claim)
@@ -111,7 +111,7 @@ def test_a_denied_release_can_be_approved_until_it_was_accepted(operator):
         operator.run("deny", RELEASE_ID, "--reason", "by mistake")
         with pytest.raises(PolicyError, match="denied"):
             proposed(party, operator.alone())
-        operator.run("approve", RELEASE_ID, "--yes")
+        operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
         proposed(party, operator.alone())
         list(party.answer(QUERY))
     assert [decision["verdict"] for decision in shown(operator)["decisions"]] == ["denied", "approved"]

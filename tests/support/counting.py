@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from dpmosaic.party.counting.encoding import encoding_of, label_text
 from dpmosaic.party.counting.engines.engine import run
 from dpmosaic.party.counting.engines.kinds import Kind, NotExact
 from dpmosaic.party.counting.identifiers import order_digest
-from dpmosaic.party.counting.people import NOBODY, People
+from dpmosaic.party.counting.people import NOBODY, People, rows_left_out
 from dpmosaic.party.counting.rows import CountedRows
 from dpmosaic.party.institution.records import kept_rows
 from support.encoded import Column, columns
@@ -195,6 +196,9 @@ class CountingContract:
         asked = (("age", "code"), 17, 90)
         assert rows.cell_codes(*asked).tolist() == kept.cell_codes(*asked).tolist()
         assert rows.connection.order() == order_digest(keys[place] for place in kept_rows(keys, most))
+        engine = self.engine("people")
+        assert rows_left_out(engine, People("key", most)) == (300 - kept.record_count, 300)
+        engine.close()
 
     def test_the_digest_tells_changed_and_exchanged_rows(self):
         written = people(40)
@@ -218,6 +222,21 @@ class CountingContract:
         with pytest.raises(DataError, match="'code'") as refused:
             self.rows(written)
         assert SECRET not in str(refused.value)
+
+    def test_decimal_numbers_are_read_as_numbers_whatever_the_domain_says_of_texts(self):
+        cost = {
+            "type": "numeric",
+            "min": 0,
+            "max": 2000,
+            "bins": 40,
+            "format": "{,.3f}",
+            "multiple_of": 0.001,
+        }
+        domain = Domain.from_json({"cost": cost})
+        values = ["1.234", "0.500", "1234.000", "17.125"]
+        rows = self.rows({"cost": (Kind.DECIMAL, [Decimal(value) for value in values])}, domain, "costs")
+        expected = domain["cost"].encode(np.array([float(value) for value in values]))
+        assert loaded(rows).column("cost").tolist() == expected.tolist()
 
     def test_refuses_a_table_without_rows_or_without_a_column(self):
         with pytest.raises(DataError, match="no rows"):

@@ -102,7 +102,7 @@ def loopback():
 class Arrival:
     """A party that dials out, and the curator's attachments; those of a listener if it has a folder."""
 
-    def __init__(self, servicer=None, enrolled=None, expected=None, folder=None):
+    def __init__(self, servicer=None, enrolled=None, expected=None, folder=None, proxy=None):
         self.party, self.curator = pair("north"), pair("curator")
         self.events, self.connections, self.changes, self.folder = [], [], [], folder
         shown = TlsSide(*self.curator, ((enrolled or self.party)[1],))
@@ -123,7 +123,7 @@ class Arrival:
         own = TlsSide(*self.party, (trusted,))
         self.attachment = Attachment(
             servicer or servicer_of(),
-            lambda: secure_channel(address, own, trusted),
+            lambda: secure_channel(address, own, trusted, proxy),
             DIALLED,
             self.events.append,
         )

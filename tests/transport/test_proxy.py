@@ -1,8 +1,10 @@
 """A party behind an HTTP proxy, which passes its connection on by CONNECT and sees encrypted bytes only."""
 
+import base64
 import contextlib
 import socket
 import threading
+import time
 
 import pytest
 
@@ -17,7 +19,8 @@ from dpmosaic.party.policies.serve import SERVE, Serve
 class Proxy:
     """Passes connections on by CONNECT, and keeps what it was asked for and the first bytes of each side."""
 
-    def __init__(self):
+    def __init__(self, login=None):
+        self.login, self.logins = login, []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.asked, self.passed, self._links = [], [], [self._listener]
@@ -42,6 +45,12 @@ class Proxy:
             head += client.recv(1)
         method, target, _ = head.split(b" ", 2)
         self.asked.append((method, target.decode()))
+        fields = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:] if line)
+        self.logins.append(fields.get(b"Proxy-Authorization"))
+        if self.login is not None and self.logins[-1] != b"Basic " + base64.b64encode(self.login):
+            client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+            client.close()
+            return
         host, _, port = target.decode().rpartition(":")
         server = socket.create_connection((host, int(port)))
         self._links.append(server)
@@ -95,3 +104,63 @@ def test_a_proxy_is_a_host_and_a_port_without_a_password(url):
     given = {"serve": {"proxy": "http://proxy:3128"}}
     check_file("policy.toml", form, given)
     assert Serve.of(given).proxy == "http://proxy:3128"
+
+
+LOGIN = "zoë:p@ss:w/rd%20"
+
+
+@pytest.fixture
+def asking():
+    """A proxy that asks for a user and a password."""
+    with contextlib.closing(Proxy(LOGIN.encode())) as made:
+        yield made
+
+
+def served(proxy, login=None):
+    return Serve("", None, proxy.url, login)
+
+
+def test_a_call_goes_through_a_proxy_that_asks_for_a_password(loopback, asking, tmp_path):
+    secret = tmp_path / "proxy.txt"
+    secret.write_text(LOGIN + "\n", encoding="utf-8")
+    secret.chmod(0o600)
+    party = loopback()
+    assert described(party, served(asking, "file:proxy.txt").proxy_url(tmp_path)) == described(party)
+    assert asking.asked == [(b"CONNECT", party.address)]
+
+
+@pytest.mark.parametrize("login", [None, "env:PROXY_LOGIN"])
+def test_a_party_says_that_the_proxy_wants_a_password_and_not_that_the_curator_is_away(
+    arrival, asking, login, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PROXY_LOGIN", "zoë:another")
+    proxy = served(asking, login).proxy_url(tmp_path)
+    party = arrival(proxy=proxy)
+    deadline = time.monotonic() + 30
+    while not (told := [event.reason for event in party.events if event.reason]):
+        assert time.monotonic() < deadline, "nothing was told"
+        time.sleep(0.05)
+    assert "the proxy of [serve] asks for a user and a password" in told[0]
+    assert "proxy_login" in told[0]
+    assert "another" not in "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "login", "said"),
+    [
+        (None, "env:PROXY_LOGIN", "goes with proxy"),
+        ("http://proxy:3128", "env:NOBODY_SET_THIS", "expected the environment variable NOBODY_SET_THIS"),
+        ("http://proxy:3128", "env:PROXY_LOGIN", "expected USER:PASSWORD there"),
+        ("http://proxy:3128", "file:open.txt", "other users can read"),
+        ("http://proxy:3128", "file:absent.txt", "found none; write it"),
+    ],
+)
+def test_a_login_that_cannot_be_used_is_refused_before_the_daemon_dials(
+    proxy, login, said, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PROXY_LOGIN", "secretword")
+    (tmp_path / "open.txt").write_text("user:secretword")
+    (tmp_path / "open.txt").chmod(0o644)
+    with pytest.raises(DataError, match=said) as refused:
+        Serve("", None, proxy, login).proxy_url(tmp_path)
+    assert "secretword" not in str(refused.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -96,6 +96,10 @@ class DuckEngine(Engine):
     def drop(self, table: exp.Expr) -> None:
         """See `Engine`."""
         self._query(f"DROP TABLE {table.sql(self.dialect)}")
+
+    def check_order(self, used: Collection[str]) -> None:
+        """See `Engine`."""
+        self._rows.check_order(self._connection, used)
 
     def place(self) -> exp.Expr:
         """See `Engine`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -75,6 +75,17 @@ class Engine(ABC):
         return None
 
     @abstractmethod
+    def check_order(self, used: Collection[str]) -> None:
+        """Returns if the rows have one order every time, or none.
+
+        Args:
+            used: the columns that are read.
+
+        Raises:
+            DataError: some of them have the same place in it.
+        """
+
+    @abstractmethod
     def place(self) -> exp.Expr | None:
         """What numbers the rows of a kept table in the source's order; None if the source has none."""
 
@@ -107,7 +118,8 @@ class Engine(ABC):
         found = "; ".join(f"column {one.name!r}: {reasons[key]}" for key, one in attributes.items())
         raise DataError(
             f"{self.name}: expected columns that {self.dialect} encodes as the domain says, found {found}; "
-            "fix the rows or the domain, change the column's type in a query, or export the table to Parquet"
+            "write query in place of table in [source] of policy.toml, and cast the column in it, or export "
+            "the table to Parquet; the domain file stays as the other parties have it"
         )
 
     def let_go(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ....common.errors import DataError
+from ...sources.ordering import tied
 from .engine import Engine
 from .kinds import Kind
 from .names import PLACE
@@ -101,6 +102,17 @@ class RemoteEngine(Engine):
         """See `Engine`."""
         name = self._place.order_by
         return None if name is None else self.column(name)
+
+    def check_order(self, used: Collection[str]) -> None:
+        """See `Engine`; a row without a value has no place."""
+        order = self.order()
+        if order is None:
+            return
+        different = exp.Count(this=exp.Distinct(expressions=[order]))
+        asked = exp.select(exp.Count(this=exp.Star()), different).from_(self.source())
+        rows, places = self.fetch(asked)
+        if int(rows[0]) != int(places[0]):
+            raise tied(f"{self.name}: expected another value of order_by of [source] in each row")
 
     def place(self) -> exp.Expr | None:
         """See `Engine`."""

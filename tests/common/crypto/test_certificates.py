@@ -108,5 +108,5 @@ def test_a_certificate_is_valid_only_between_its_dates():
     made = self_signed("a", KEY, NOW, 10)
     made.check_valid(NOW)
     for moment in (NOW - timedelta(hours=2), NOW + timedelta(days=11)):
-        with pytest.raises(DataError, match="issue a new one, or fix the clock"):
+        with pytest.raises(DataError, match="issue a new one, or synchronise both clocks by NTP"):
             made.check_valid(moment)

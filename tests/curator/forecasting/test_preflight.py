@@ -7,12 +7,13 @@ import pytest
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError, ProtocolError
 from dpmosaic.common.federation.card import DEALER, PARTY, Card
 from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from dpmosaic.common.wire import probes
 from dpmosaic.curator.forecasting.preflight import check_description, check_link, check_verdict, preflight
 from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.clocks import check_times
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 
@@ -77,7 +78,7 @@ def test_names_a_party_that_is_not_enrolled(plan, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("days", "finding"), [(-1, "compare the clocks"), (800, "expired on"), (701, "which is soon")]
+    ("days", "finding"), [(-1, "synchronise both clocks by NTP"), (800, "expired on"), (701, "which is soon")]
 )
 def test_reports_certificates_that_are_invalid_or_expire_soon(plan, tmp_path, days, finding):
     home = CuratorHome.create(tmp_path / "home", "curator")
@@ -162,3 +163,31 @@ def test_a_party_that_allows_the_release_says_who_decides(by_hand, finding):
 def test_a_party_that_does_not_look_at_the_terms_fails_with_its_reason():
     (line,) = check_verdict("clinic", "the release", ProtocolError("not a pinned curator"))
     assert (line.passed, line.finding) == (False, "not a pinned curator")
+
+
+@pytest.mark.parametrize("ahead", [61.0, -86400.0, 30 * 86400.0])
+def test_a_release_refuses_the_clock_that_a_preflight_refuses_in_the_same_sentence(ahead):
+    clock, _ = probe(Party(ahead=ahead))
+    assert not clock.passed
+    with pytest.raises(DataError, match="clinic") as refused:
+        check_times({}, {"clinic": Party(ahead=ahead)}, now=lambda: 1000.0)
+    assert str(refused.value) == f"'clinic': {clock.finding}; nothing was charged now"
+
+
+def test_a_release_passes_the_clock_that_a_preflight_passes():
+    check_times({}, {"clinic": Party(ahead=59.0)}, now=lambda: 1000.0)
+
+
+def test_a_release_names_whose_certificate_is_not_valid_yet_at_this_clock():
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    with pytest.raises(DataError, match="'clinic': the certificate is valid from") as refused:
+        check_times({"clinic": CARD.certificate}, {}, now=yesterday.timestamp)
+    assert "synchronise both clocks by NTP" in str(refused.value)
+
+
+def test_a_participant_that_does_not_answer_is_left_to_those_who_wait_for_it():
+    class Away:
+        def call(self, method, requests):
+            raise PartyUnavailable("party 'clinic' does not answer")
+
+    check_times({}, {"clinic": Away()}, now=lambda: 1000.0)

@@ -107,6 +107,8 @@ def test_an_officer_decides_by_keyboard_alone_and_always_sees_where_she_is(past,
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Your decision").wait_for()
     page.wait_for_load_state()  # Before that the page may not take keys.
+    tab_to("#approve-by")
+    page.keyboard.type("D. P. Officer")
     tab_to("#approve-reason")
     page.keyboard.type("the board agreed")
     tab_to("[name=read]")
@@ -119,10 +121,13 @@ def test_an_officer_decides_by_keyboard_alone_and_always_sees_where_she_is(past,
     assert complaints == []
 
 
-def test_the_browser_itself_asks_for_the_tick_and_the_reason(past, consoles, officer):
+def test_the_browser_itself_asks_for_the_name_the_tick_and_the_reason(past, consoles, officer):
     page, _ = officer(consoles(past))
     page.goto(f"{page.base}/releases/{WAITING}")
     page.get_by_role("button", name="Approve this release").click()
+    page.get_by_role("button", name="Deny this release").click()
+    assert [box.input_value() for box in page.get_by_label("Your name").all()] == ["", ""]
+    page.get_by_label("Your name").last.fill("D. P. Officer")
     page.get_by_role("button", name="Deny this release").click()
     assert json.loads(past.run("show", WAITING, "--json"))["state"] == "pending"
     page.get_by_label("Reason").last.fill("not our purpose")

@@ -10,7 +10,7 @@ from dpmosaic.common.about import About
 from dpmosaic.common.crypto.certificates import fingerprint_text
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import ApprovalPending, PolicyError, ProtocolError
+from dpmosaic.common.errors import ApprovalPending, DataError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import ALL_ROWS
@@ -73,6 +73,30 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["refused_by_policy"] is None
     assert form["ledger"] is None
     assert form["decisions"] == []
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_an_explanation_says_that_further_rows_of_a_person_are_left_out_and_not_how_many(operator, most):
+    assert requested(operator)["rows_used"] is None
+    assert "uses the first" not in operator.run("show", RELEASE_ID[:6])
+    policy = operator.home.folder / "policy.toml"
+    keyed = (
+        policy.read_text().replace('"rows.csv"', '"rows.csv"\nkey = "id"').replace('order = "guaranteed"', "")
+    )
+    policy.write_text(keyed.replace("[policy]", f"[policy]\nmax_rows_per_person = {most}"))
+    first = "row" if most == 1 else "2 rows"
+    assert f"uses the first {first}, since its policy says so" in operator.run("show", RELEASE_ID[:6])
+
+
+def test_an_approval_needs_a_purpose_of_the_curator_or_a_reason_of_its_own(operator):
+    requested(operator)
+    for reason in ((), ("--reason", " ")):
+        with pytest.raises(DataError, match="the curator states no purpose; ask what the release is for"):
+            operator.run("approve", RELEASE_ID, "--yes", *reason)
+    assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "pending"
+    operator.run("approve", RELEASE_ID, "--yes", "--reason", "waiting times, by telephone")
+    (decision,) = json.loads(operator.run("show", RELEASE_ID, "--json"))["decisions"]
+    assert (decision["verdict"], decision["reason"]) == ("approved", "waiting times, by telephone")
 
 
 def test_an_explanation_names_attributes_whose_domain_nobody_has_reviewed(operator):
@@ -159,7 +183,7 @@ def test_what_is_left_counts_every_accepted_release(operator):
         with operator.serving() as (party, _):
             with pytest.raises(PolicyError):
                 proposed(party, operator.alone(id_of(number)))
-            operator.run("approve", id_of(number), "--yes")
+            operator.run("approve", id_of(number), "--yes", "--reason", "a trial")
             proposed(party, operator.alone(id_of(number)))
     assert requested(operator)["lifetime"]["left_rho"] == pytest.approx(0.98)
     form = json.loads(operator.run("show", id_of(1), "--json"))
@@ -184,11 +208,11 @@ def test_a_curator_that_is_not_pinned_any_more_is_shown_as_such(operator):
 
 def test_approving_shows_the_release_and_asks(operator):
     requested(operator)
-    output = operator.run("approve", RELEASE_ID, typed="n\n")
+    output = operator.run("approve", RELEASE_ID, "--reason", "a trial", typed="n\n")
     assert "1 pair" in output
     assert "Approve this release?" in output
     assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "pending"
-    operator.run("approve", RELEASE_ID, typed="y\n")
+    operator.run("approve", RELEASE_ID, "--reason", "a trial", typed="y\n")
     assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "approved"
 
 
@@ -253,7 +277,10 @@ def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
 
 
 def test_a_promise_for_people_with_all_rows_is_named_for_those_who_decide():
-    assert _protected_unit(ALL_ROWS) == "each person with all rows of one slice, whatever their number"
+    assert (
+        _protected_unit({"rows_per_person": ALL_ROWS, "related": None})
+        == "each person with all rows of one slice, whatever their number"
+    )
     assert _unit(ALL_ROWS) == "one person with all rows"
 
 

@@ -408,3 +408,26 @@ def test_bounds_have_few_digits(least, largest, scale, bounds):
 )
 def test_bounds_of_whole_numbers_are_within_a_tenth_of_their_range(least, largest, bounds):
     assert round_bounds(least, largest, Scale.LINEAR, whole=True) == bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "left_out"),
+    [
+        ("patient_no", [f"P{n % 90:06d}" for n in range(300)], True),
+        ("PatientID", [str(1000 + n % 90) for n in range(300)], True),
+        ("id", [str(1000 + 7 * (n % 90)) for n in range(300)], True),
+        ("surname", [("Smith", "Jones", "Brown")[n % 3] for n in range(300)], True),
+        ("Nachname", [f"Name{n % 90}" for n in range(300)], True),
+        ("person_id", [str(n % 4) for n in range(300)], False),
+        ("ward_no", [f"W{n % 90:03d}" for n in range(300)], False),
+        ("drug_name", [f"drug{n % 90}" for n in range(300)], False),
+    ],
+)
+def test_columns_that_are_named_after_people_are_left_out_even_if_values_repeat(
+    tmp_path, name, cells, left_out
+):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"age,{name}\n" + "".join(f"{n % 60},{cell}\n" for n, cell in enumerate(cells)))
+    drafted = draft_file(path)
+    assert (drafted.entries[name] == {"type": "text", "drop": True}) == left_out
+    assert open_source(path).read(drafted.domain).record_count == 300

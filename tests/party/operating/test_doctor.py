@@ -12,11 +12,13 @@ from typer.testing import CliRunner
 
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.errors import DataError
 from dpmosaic.common.federation.card import CURATOR, Card, FederationList
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.home.folder import LEDGER, SHAREABLE_LOG
 from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.names import REQUESTS
 from dpmosaic.party.operating.doctor import diagnose
 from support.ledgers import DATA, HALF, KEY, QUERY, SECRET, TERMS, anything
 from support.terms import RELEASE_ID
@@ -84,6 +86,14 @@ def statement(text):
     return change
 
 
+def foreign_requests(home):
+    path = home.folder / REQUESTS
+    path.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE request (id TEXT); PRAGMA user_version = 1")
+    path.chmod(0o600)
+
+
 def rotate(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
         ledger.abandon(RELEASE_ID)
@@ -99,11 +109,17 @@ def touch_in_the_future(home):
     ("change", "about", "said"),
     [
         (lambda home: (home.folder / "policy.toml").chmod(0o666), "modes", "run chmod 644"),
-        (touch_in_the_future, "clock", "synchronise it by NTP"),
+        (touch_in_the_future, "clock", "synchronise both clocks by NTP"),
         (lambda home: home.revoke("ministry"), "pins", "dpmosaic party trust"),
         (rotate, "pins", "former identity of this party; enroll the new card"),
         (lambda home: (home.folder / LEDGER).unlink(), "ledger format", "without granting its budgets again"),
-        (statement("PRAGMA user_version = 2"), "ledger format", "format 2 is not 1 of this software"),
+        (
+            statement("PRAGMA user_version = 2"),
+            "ledger format",
+            "expected a ledger of format 1, found format 2",
+        ),
+        (statement("DROP TABLE peer"), "ledger format", "of format 1, found other tables"),
+        (foreign_requests, "requests format", "found other tables; install the version"),
         (statement("DELETE FROM history WHERE number = 1"), "high-water mark", "events are missing"),
         (restore, "high-water mark", "run dpmosaic party recount"),
         (lambda home: (home.folder / "persons.csv").unlink(), "source", "persons.csv"),
@@ -114,6 +130,7 @@ def test_says_what_is_wrong_and_what_to_do_with_status_1(home, change, about, sa
     change(home)
     home = PartyHome.open(home.folder)
     assert said in faults(home)[about]
+    assert "no such table" not in doctor(home).output
     assert doctor(home).exit_code == 1
 
 
@@ -154,3 +171,21 @@ def test_a_diagnosis_for_others_has_no_value_count_id_key_name_or_path(home, tmp
         *(home.keyring.identity.public.hex(), KEY.hex(), SECRET.hex(), home.keyring.certificate.fingerprint),
     ]
     assert [found for found in private if found in text] == []
+
+
+@pytest.mark.parametrize("command", ["ledger", "backup", "serve"])
+@pytest.mark.parametrize("change", [statement("DROP TABLE moment"), statement("PRAGMA user_version = 7")])
+def test_every_command_refuses_a_ledger_of_another_format_in_one_sentence(home, tmp_path, change, command):
+    change(home)
+    target = [str(tmp_path / "backup.tar")] if command == "backup" else []
+    with pytest.raises(DataError, match="expected a ledger of format 1, found"):
+        CliRunner().invoke(party_commands, [command, str(home.folder), *target], catch_exceptions=False)
+    assert not (tmp_path / "backup.tar").exists()
+
+
+@pytest.mark.parametrize("command", ["releases", "backup", "serve"])
+def test_every_command_refuses_requests_of_another_format_in_one_sentence(home, tmp_path, command):
+    foreign_requests(home)
+    target = [str(tmp_path / "backup.tar")] if command == "backup" else []
+    with pytest.raises(DataError, match="expected a file of requests of format 1, found other tables"):
+        CliRunner().invoke(party_commands, [command, str(home.folder), *target], catch_exceptions=False)

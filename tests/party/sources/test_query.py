@@ -22,6 +22,48 @@ def test_a_query_joins_files_of_the_folder(folder):
     assert [column.tolist() for column in table.columns] == [[0, 1, 0], [0, 3, 2]]
 
 
+TIES = "id,kind,code\n1,y,3\n2,x,1\n3,x,2\n4,x,2\n5,,0\n"
+SET = (
+    "SELECT kind, code FROM 'ties.csv' WHERE id < 2 UNION ALL SELECT kind, code FROM 'ties.csv' WHERE id > 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "decided"),
+    [
+        ("SELECT * FROM 'ties.csv' ORDER BY id", True),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY id", True),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY -id DESC LIMIT 3", True),
+        ("SELECT kind, code FROM 'ties.csv' AS t ORDER BY kind, t.id", True),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY kind, code", True),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY ALL", True),
+        (f"{SET} ORDER BY kind, 2", True),
+        (
+            "WITH t AS (FROM 'ties.csv') SELECT kind, max(code) AS code FROM t GROUP BY kind ORDER BY kind",
+            True,
+        ),
+        ("SELECT id AS kind, code FROM 'ties.csv' ORDER BY kind", True),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY kind", False),
+        ("SELECT * FROM 'ties.csv' ORDER BY kind, code", True),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY 1", False),
+        ("SELECT kind AS id, code, kind FROM 'ties.csv' ORDER BY id", False),
+        ("SELECT kind, code FROM 'ties.csv' ORDER BY upper(kind)", False),
+        (f"{SET} ORDER BY Kind", False),
+        ("WITH t AS (FROM 'ties.csv') SELECT kind, code FROM t ORDER BY t.kind", False),
+    ],
+)
+def test_an_order_that_does_not_decide_between_different_rows_is_refused(tmp_path, query, decided):
+    (tmp_path / "ties.csv").write_text(TIES)
+    source = QuerySource(query, tmp_path)
+    with source.scan() as connection:
+        if decided:
+            source.check_order(connection, ["kind", "code"])
+            return
+        with pytest.raises(DataError, match="ORDER BY that gives each row a place of its own") as refused:
+            source.check_order(connection, ["kind", "code"])
+    assert not any(character.isdigit() for character in str(refused.value))
+
+
 def test_a_query_opens_a_database_read_only(folder):
     path = folder / "rows.duckdb"
     with duckdb.connect(str(path)) as made:

@@ -5,6 +5,7 @@ import pytest
 import sqlglot
 
 from dpmosaic.common.data.coding import Coding
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.party.counting.engines.adbc import AdbcEngine
 from dpmosaic.party.counting.engines.kinds import Kind
@@ -87,6 +88,35 @@ class TestPostgreSQL(CountingContract):
             made.execute("UPDATE people SET code = 3 - code WHERE place = 7")
         with pytest.raises(DataError, match="rows changed"):
             rows.check_ready()
+
+    @pytest.mark.parametrize("change", ["place = 7 WHERE place = 8", "place = NULL WHERE place = 8"])
+    def test_rows_that_share_a_place_in_the_order_are_refused(self, change):
+        self.write("people", people())
+        self.execute(f"UPDATE people SET {change}")
+        with pytest.raises(DataError, match="another value of order_by") as refused:
+            CountedRows.from_engine(lambda: self.engine("people"), PEOPLE, TIMEOUT_S)
+        assert not any(character.isdigit() for character in str(refused.value))
+        place = Place(table="people")
+        made = CountedRows.from_engine(lambda: PostgresEngine(place, self.connection), PEOPLE, TIMEOUT_S)
+        self.opened.append(made)
+
+    def test_texts_in_a_notation_are_refused_with_the_key_of_the_policy_that_helps(self):
+        domain = Domain.from_json(
+            {"cost": {"type": "numeric", "min": 0, "max": 9, "bins": 3, "format": "{,}"}}
+        )
+        self.write("costs", {"cost": (Kind.TEXT, ["1,5", "8,25"])})
+        with pytest.raises(DataError, match='"format" in the domain says how numbers are written') as refused:
+            CountedRows.from_engine(lambda: self.engine("costs"), domain, TIMEOUT_S)
+        assert "write query in place of table in [source] of policy.toml, and cast" in str(refused.value)
+        query = "SELECT CAST(REPLACE(cost, ',', '.') AS double precision) AS cost FROM costs"
+        place = Place(query=query)
+        made = CountedRows.from_engine(lambda: PostgresEngine(place, self.connection), domain, TIMEOUT_S)
+        self.opened.append(made)
+        assert made.marginal(["cost"]).tolist() == [1, 0, 1]
+
+    def execute(self, statement):
+        with psycopg.connect(self.connection, autocommit=True) as made:
+            made.execute(statement)
 
 
 class TestOverADBC(CountingContract):
