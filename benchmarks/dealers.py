@@ -116,7 +116,7 @@ def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int, c
     )
     stream, clock = RandomStream.from_seed(seed), Clock()
     proposal, keys = order.proposal(secrets.token_hex(16)), stream.child("parties")
-    policy = policy_for(MASKED.name, order.spec.adjacency, proposal.charged_rho, dealers=dealers)
+    policy = policy_for(MASKED.name, order.spec.unit, proposal.charged_rho, dealers=dealers)
     pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
     started = start_parties(pieces, policy, keys, dealers=dealers)
     dealing = [CountedConnection(link) for link in start_dealers(dealers, keys, started)]

@@ -26,10 +26,10 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import Purpose
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import Proposal, agree
@@ -119,7 +119,7 @@ def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProc
     """Measures the pairs; returns the connections and the root mean square error over its stated value."""
     names = table.domain.names
     pieces = [[table.project(names[:7]), table.project(names[7:])]]
-    policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
+    policy = policy_for("masked", PrivacyUnit(Adjacency.ZERO_OUT), float(GRANTED))
     keys = RandomStream.from_os()
     started = start_parties(pieces, policy, keys)
     dealers = [TimedConnection(dealer, clock, "dealer") for dealer in start_dealers(0, keys, started)]

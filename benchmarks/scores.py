@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.releasing.agreement import agree
@@ -51,7 +51,7 @@ def main() -> None:
     )
     for spec in GRIDS:
         pieces = partition(table, Grid.parse(spec, table.domain, RECORDS))
-        policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
+        policy = policy_for("masked", PrivacyUnit(Adjacency.ZERO_OUT), float(GRANTED))
         keys = RandomStream.from_os()
         links = start_parties(pieces, policy, keys)
         flat = [link for row in links for link in row]

@@ -115,6 +115,10 @@ class ReleaseSpec:
             given["protocol"] = given["protocol"].name
         return cls(budget, about=about or About(), **given)
 
+    def covering(self, rows: int) -> Self:
+        """The same for each person with so many rows, or `ALL_ROWS`."""
+        return replace(self, rows_per_person=rows)
+
     @property
     def unit(self) -> PrivacyUnit:
         """What differs between neighbouring tables; every cost is for it."""

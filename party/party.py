@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..common.crypto.randomness import FreshKeys
-from ..common.data.view import View
-from ..common.errors import MosaicError, PolicyError, ProtocolError
+from ..common.errors import MosaicError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
-    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
-    ReleaseTerms,
-    ScoreQuery,
 )
 from ..common.privacy.spending import Cost
 from ..common.processes.workers import NONE, Workers
+from ..common.queries import AnswerForm, Asked, MarginalQuery
+from ..common.terms import ReleaseTerms
 from ..common.version import __version__
 from .accounts.account import Account
 from .accounts.ledger import Ledger
@@ -153,22 +150,7 @@ class Party(Role[Answerer]):
             return self._labels(query).answer(query, charges)
         return self._answerer_of(query).answer(query, charges)
 
-    def prepare_scores(self, query: ScoreQuery) -> None:
-        """Charges a score query before anything for it is computed; a repeated query costs nothing.
-
-        Raises:
-            ProtocolError: the release or an attribute is unknown, or the id was used before.
-            DeliveriesLost: a product was not computed.
-            PolicyError: a clique has too many cells, or all of them together need too much memory.
-            BudgetError: it exceeds the grant of the release.
-        """
-        answerer = self._releases.of(query.release_id)
-        for view in query.views:
-            self._check(answerer, view)
-        check_ready(answerer.institution.table)
-        answerer.scores.prepare(query, answerer.score_run(query))
-
-    def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
+    def answer_scores(self, query: Asked) -> Iterator[bytes]:
         """The frames of noisy scores, or of a masked share of them, after all deliveries."""
         return self._releases.of(query.release_id).scores.answer(query)
 
@@ -235,20 +217,6 @@ class Party(Role[Answerer]):
                 f"the protocol {answerer.account.terms.spec.protocol!r} has no answers of the form "
                 f"{query.form.name}; compare versions"
             )
-        self._check(answerer, query.view)
+        answerer.check_view(query.view)
         check_ready(answerer.institution.table)
         return answerer
-
-    def _check(self, answerer: Answerer, view: View) -> None:
-        """Refuses a view that may not be queried."""
-        domain = answerer.domain
-        if not view.is_of(domain):
-            raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
-        view.check(domain)
-        cells = view.cells(domain)
-        self._institution.rules.policy.check_cells(cells)
-        if not answerer.account.terms.purpose.measures(view.clique, cells):
-            raise PolicyError(
-                "the query is for a larger marginal than the terms of its release allow; query a smaller "
-                "one, or begin a release whose terms allow it"
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 from ..common.crypto.randomness import RandomStream
@@ -159,7 +159,7 @@ def simulate(
     whole: Table | PeopleRows = table if people is None else _of_people(table, people, identifiers)
     order = ordered(
         table.domain.with_absent() if anywhere else table.domain,
-        replace(ReleaseSpec.of(budget, options), rows_per_person=1 if people is None else ALL_ROWS),
+        ReleaseSpec.of(budget, options).covering(1 if people is None else ALL_ROWS),
         mechanism,
         workload,
         target,

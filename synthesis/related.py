@@ -254,7 +254,7 @@ class Making:
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
-            ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name, rows_per_person=ALL_ROWS),
+            ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name).covering(ALL_ROWS),
             self._asked.mechanism,
             workload_of(self._family, name, self._raw[name].pairs),
         )

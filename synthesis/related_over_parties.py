@@ -146,8 +146,7 @@ def simulate_people(
         Adjacency.ZERO_OUT if holders.aligning is None else Adjacency.ADD_REMOVE,
         MASKED.name,
         collusions=holders.collusions,
-        rows_per_person=ALL_ROWS,
-    )
+    ).covering(ALL_ROWS)
     tables = planned_tables(raw, domains, holders)
     aligning = holders.aligning
     rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
@@ -199,11 +198,10 @@ class _Parts:
         aligning, spec = holders.aligning, order.spec
         policy = policy_for(
             MASKED.name,
-            spec.adjacency,
+            spec.unit,
             float(order.granted) * (1 + 2.0**-40),
             order.alignment_rho,
             holders.dealers,
-            rows_per_person=ALL_ROWS,
         )
         policy = replace(policy, tables=frozenset(one.name for one in order.tables.tables))
         keys = stream.child("keys")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import get_args
 
-from ..messages import Asked
+from ..queries import Asked
 from .derived import Kind
 
 _KINDS = {

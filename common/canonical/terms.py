@@ -6,7 +6,7 @@ import hashlib
 
 from ..data.domain import Domain
 from ..errors import ProtocolError
-from ..messages import ReleaseTerms
+from ..terms import ReleaseTerms
 from .derived import Kind, stated_as
 
 

@@ -15,15 +15,7 @@ import numpy as np
 from ..canonical.terms import terms_digest
 from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import DeliveriesLost, ProtocolError
-from ..messages import (
-    Acceptance,
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    OpeningRequest,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ..messages import Acceptance, DealRequest, Delivery, DeliveryKind, OpeningRequest
 from ..processes.workers import RangeMap, inline
 from ..promises.binding import Binding
 from ..protocols.arithmetic.ring import WIDE, Words
@@ -48,7 +40,8 @@ from ..protocols.masked.opened_rows import (
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
-from .evaluator import Resharing, ScoreEvaluator, join_chunks
+from ..terms import ReleaseTerms
+from .evaluator import DealerScores, join_chunks
 from .peers import Peers
 
 _COMPONENT = "component of masks"
@@ -89,7 +82,8 @@ class Dealing:
         self._peers = Peers(terms, place, secret, acceptances, salts, binding)
         self._streams = self._peers.streams()
         self._digest = terms_digest(terms)
-        self._scores: tuple[ScoreQuery, ScoreEvaluator] | None = None
+        self.scores = DealerScores(self._plan, place, self._peers)
+        """Its score queries, if it is evaluator 0."""
         self._coins: dict[tuple[int, int, Chain], bytes] = {}
 
     def deal(self, request: DealRequest) -> Iterator[bytes]:
@@ -126,23 +120,11 @@ class Dealing:
                 raise ProtocolError("expected what a dealer deals, got another kind; compare versions")
         return self._peers.seal(recipient, dealt_labels(kind, request.chains, request.owner), payload)
 
-    def prepare_scores(self, query: ScoreQuery) -> None:
-        """Begins a score query as evaluator 0, instead of an earlier one; a repeated query goes on.
-
-        Raises:
-            ProtocolError: the plan names another evaluator.
-        """
-        if self._plan.evaluators[:1] != (self._place,):
-            raise ProtocolError("a dealer evaluates scores only if the plan names it; compare the plan")
-        if self._scores is None or self._scores[0] != query:
-            resharing = Resharing(self._plan, query, self._place, self._peers)
-            self._scores = query, ScoreEvaluator(resharing, query, self._place, self._peers, None)
-
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
         """The sealed frames of a step of a score query."""
         if request.kind is not DeliveryKind.SCORE_STEP:
             raise ProtocolError("a dealer holds no rows to open; compare the plan")
-        return self._evaluator(request.query_id).open(request.step, request.recipient)
+        return self.scores.evaluator(request.query_id).open(request.step, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores the coins of a check, or what an evaluator of scores receives."""
@@ -151,12 +133,7 @@ class Dealing:
             return
         if delivery.kind not in (DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES):
             raise ProtocolError("a dealer takes no openings; compare the plan of the release")
-        self._evaluator(delivery.query_id).deliver(delivery, chunks)
-
-    def _evaluator(self, query_id: str) -> ScoreEvaluator:
-        if self._scores is None or self._scores[0].query_id != query_id:
-            raise DeliveriesLost("a step of a score query comes before the query; prepare the scores again")
-        return self._scores[1]
+        self.scores.evaluator(delivery.query_id).deliver(delivery, chunks)
 
     def _slice_of(self, party: int) -> int:
         """The slice of a party, if this dealer deals for it."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..canonical.queries import query_digest
 from ..crypto.randomness import KEY_BYTES
 from ..errors import DeliveriesLost, ProtocolError
-from ..messages import Delivery, DeliveryKind, ScoreQuery
+from ..messages import Delivery, DeliveryKind
 from ..protocols.arithmetic.ring import Words
 from ..protocols.masked.plan import MaskedPlan
 from ..protocols.scores.evaluator import ASSISTANT
@@ -24,10 +24,10 @@ from ..protocols.scores.query import (
     known_part,
     pair_stream_of,
     resharing_seed,
-    score_shape,
     share_to_send,
 )
 from ..protocols.scores.run import EvaluatorRun
+from ..queries import ScoreQuery
 from .peers import Peers
 
 
@@ -35,24 +35,25 @@ class Resharing:
     """The messages of step 0 of a score query.
 
     Args:
-        plan: plan of the release, with evaluators.
+        plan: plan of the release.
         query: the score query.
         me: place of this participant in the plan.
         peers: the other participants.
+
+    Raises:
+        ProtocolError: the plan names no evaluators, or its ring is too small.
     """
 
     def __init__(self, plan: MaskedPlan, query: ScoreQuery, me: int, peers: Peers) -> None:
+        if not plan.evaluators:
+            raise ProtocolError("the plan names no evaluators of scores; measure marginals")
+        self.query = query
+        """The query."""
         self.places = plan.evaluators
         """Places of the evaluators."""
         self.digest = query_digest(query)
         """Digest of the query."""
-        self.shape = score_shape(
-            plan,
-            query.cells(plan.domain),
-            query.sigma,
-            query.largest_reference,
-            query.largest_total,
-        )
+        self.shape = query.shape(plan)
         """Shape of the batch."""
         self.parts = plan.parts
         """Parts of one in which the cells are counted."""
@@ -60,8 +61,10 @@ class Resharing:
         """Places of the parties that send the assistant a part of their cells."""
         self.others = [place for place in self.senders if place not in self.places]
         """Places of those of them that are no evaluators."""
-        self._me = me
-        self._peers = peers
+        self.me = me
+        """Place of this participant."""
+        self.peers = peers
+        """The other participants."""
 
     def open(self, recipient: int, cells: Words) -> Iterator[bytes]:
         """What a party sends in step 0: a part of its cells, or seeds if evaluator 1 sends them to 2.
@@ -71,10 +74,10 @@ class Resharing:
             cells: the party's share of all cells.
         """
         assistant, one, two = self.places
-        if recipient == assistant and self._me in self.senders:
-            part = share_to_send(self.shape.ring, cells, self.seed(self._me))
+        if recipient == assistant and self.me in self.senders:
+            part = share_to_send(self.shape.ring, cells, self.seed(self.me))
             return self.seal(0, recipient, part.tobytes())
-        if recipient == two and self._me == one:
+        if recipient == two and self.me == one:
             return self.seal(0, recipient, b"".join(map(self.seed, self.others)))
         raise wrong_recipient()
 
@@ -82,16 +85,16 @@ class Resharing:
         """The seed of a party's resharing, from a key that this participant has."""
         _, one, two = self.places
         ends = {one, two if place == one else place}
-        (other,) = ends - {self._me}
-        return resharing_seed(self._peers.streams()[other], self.digest, place)
+        (other,) = ends - {self.me}
+        return resharing_seed(self.peers.streams()[other], self.digest, place)
 
     def seal(self, step: int, recipient: int, payload: bytes) -> Iterator[bytes]:
         """The frames of a message for another participant."""
-        return self._peers.seal(recipient, self._what(step), [payload])
+        return self.peers.seal(recipient, self._what(step), [payload])
 
     def unseal(self, delivery: Delivery, chunks: Iterable[bytes], size: int) -> bytes:
         """The message of another participant in these frames, which has so many bytes."""
-        return join_chunks(self._peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
+        return join_chunks(self.peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
 
     def _what(self, step: int) -> list[str]:
         return ["score", self.digest, str(step)]
@@ -101,21 +104,14 @@ class ScoreEvaluator:
     """One evaluator of one score query.
 
     Args:
-        resharing: step 0 of the query.
-        query: the score query.
-        me: place of this participant, which is an evaluator.
-        peers: the other participants.
+        resharing: step 0 of the query, at a participant that is an evaluator.
         cells: its own share of all cells, if it is a party; None of a dealer.
     """
 
-    def __init__(
-        self, resharing: Resharing, query: ScoreQuery, me: int, peers: Peers, cells: Words | None
-    ) -> None:
-        self.role = resharing.places.index(me)
+    def __init__(self, resharing: Resharing, cells: Words | None) -> None:
+        self.role = resharing.places.index(resharing.me)
         """Index of the evaluator."""
         self._resharing = resharing
-        self._query = query
-        self._peers = peers
         ring, total = resharing.shape.ring, resharing.shape.total
         self._sum = np.zeros(total, dtype=ring.dtype) if cells is None else cells
         self._received: set[int] = set()
@@ -165,7 +161,7 @@ class ScoreEvaluator:
     def _receive_references(self, chunks: Iterable[bytes]) -> None:
         if self.role != ASSISTANT:
             raise ProtocolError("expected references for evaluator 0 only; compare the plan")
-        shape, query = self._resharing.shape, self._query
+        shape, query = self._resharing.shape, self._resharing.query
         sent = np.frombuffer(join_chunks(chunks, 8 * shape.total), dtype="<i8").astype(np.int64)
         check_references(sent, shape.cells, query.references, query.largest_reference, query.largest_total)
         if self._run is None:
@@ -190,7 +186,7 @@ class ScoreEvaluator:
     def _begun(self) -> EvaluatorRun:
         """The evaluator's run; started when all parts and the references, or the seeds, were delivered."""
         if self._run is None:
-            streams, places = self._peers.streams(), self._resharing.places
+            streams, places = self._resharing.peers.streams(), self._resharing.places
             pairs = {
                 role: pair_stream_of(streams[place], self._resharing.digest)
                 for role, place in enumerate(places)
@@ -215,6 +211,44 @@ class ScoreEvaluator:
             raise DeliveriesLost("an evaluator waits for the seeds of others; deliver them first")
         own = map(resharing.seed, resharing.places[1:])
         return known_part(shape.ring, [*seeds, *own], shape.total)
+
+
+class DealerScores:
+    """The latest score query of a dealer that is evaluator 0, of a release of two parties.
+
+    Args:
+        plan: plan of the release.
+        place: place of the dealer in it.
+        peers: the other participants.
+    """
+
+    def __init__(self, plan: MaskedPlan, place: int, peers: Peers) -> None:
+        self._plan = plan
+        self._place = place
+        self._peers = peers
+        self._latest: tuple[ScoreQuery, ScoreEvaluator] | None = None
+
+    def prepare(self, query: ScoreQuery) -> None:
+        """Begins a score query instead of an earlier one; a repeated query goes on.
+
+        Raises:
+            ProtocolError: the plan names another evaluator.
+        """
+        if self._plan.evaluators[:1] != (self._place,):
+            raise ProtocolError("a dealer evaluates scores only if the plan names it; compare the plan")
+        if self._latest is None or self._latest[0] != query:
+            resharing = Resharing(self._plan, query, self._place, self._peers)
+            self._latest = query, ScoreEvaluator(resharing, None)
+
+    def evaluator(self, query_id: str) -> ScoreEvaluator:
+        """The evaluator of the latest query.
+
+        Raises:
+            DeliveriesLost: this query was not prepared, or another one after it.
+        """
+        if self._latest is None or self._latest[0].query_id != query_id:
+            raise DeliveriesLost("a step of a score query comes before the query; prepare the scores again")
+        return self._latest[1]
 
 
 def join_chunks(chunks: Iterable[bytes], size: int) -> bytes:

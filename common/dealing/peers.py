@@ -18,9 +18,10 @@ from ..crypto.digests import keyed_digest
 from ..crypto.envelope import seal, unseal
 from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import ProtocolError
-from ..messages import Acceptance, ReleaseTerms
+from ..messages import Acceptance
 from ..promises.acceptance import check_acceptance
 from ..promises.binding import Binding, digest_of_labels
+from ..terms import ReleaseTerms
 
 
 class Peers:

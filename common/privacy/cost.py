@@ -45,6 +45,9 @@ MAX_INTERACTION_CELLS = 1 << 40
 ALL_ROWS = 0
 """Stands for any number of rows of one person, with weights that add up to at most one."""
 
+ROWS_PER_PERSON = "rows_per_person"
+"""How plans, and forms of terms, call the number of rows of one person."""
+
 WEIGHT_PARTS = 1 << 20
 """Parts of one person into which such weights divide."""
 
@@ -160,7 +163,7 @@ class PrivacyUnit:
     @property
     def phrase(self) -> str:
         """The unit in a few words, for messages."""
-        several = f"rows_per_person = {self.rows_per_person}"
+        several = f"{ROWS_PER_PERSON} = {self.rows_per_person}"
         return f"{self.adjacency.value} with {several if self.rows_per_person else 'all rows of a person'}"
 
     def factor_in(self, other: PrivacyUnit) -> Fraction:

@@ -42,7 +42,7 @@ def tail_bound(units: int, scale: float) -> float:
     return math.erfc((units - 0.5) / scale / math.sqrt(2)) / 2 * _ERFC_ERROR
 
 
-def threshold(sigma: float, delta: float, rows_per_person: int = 1) -> int:
+def threshold(sigma: float, delta: float, multiple: int = 1) -> int:
     """The least noisy count of a label that is stated, in units of 1/g for g = `grid_of(sigma)`.
 
     A person's m rows have one label alone, or up to m of them. The probability that any is stated is largest
@@ -53,7 +53,7 @@ def threshold(sigma: float, delta: float, rows_per_person: int = 1) -> int:
     Args:
         sigma: scale of the noise of each label's count, in rows.
         delta: in (0, `LARGEST_DELTA`].
-        rows_per_person: number m of rows of one person.
+        multiple: number m of rows of one person (`PrivacyUnit.multiple`).
 
     Raises:
         BudgetError: delta is out of range, or sigma is.
@@ -63,8 +63,8 @@ def threshold(sigma: float, delta: float, rows_per_person: int = 1) -> int:
             f"delta of labels: expected more than 0 and at most {LARGEST_DELTA}, got another; correct it"
         )
     grid = grid_of(sigma)
-    one_label = grid * rows_per_person + _quantile(grid * sigma, delta)
-    one_row_each = grid + _quantile(grid * sigma, delta / rows_per_person)
+    one_label = grid * multiple + _quantile(grid * sigma, delta)
+    one_row_each = grid + _quantile(grid * sigma, delta / multiple)
     return max(one_label, one_row_each)
 
 
@@ -72,7 +72,7 @@ def frequent(
     counts: NDArray[np.int64],
     sigma: float,
     delta: float,
-    rows_per_person: int,
+    multiple: int,
     most: int,
     stream: RandomStream,
 ) -> NDArray[np.intp]:
@@ -81,14 +81,14 @@ def frequent(
     Guarantee: with the cost rho of `gaussian_cost(sigma, unit)` the choice adds rho to the zCDP (and 2 rho to
         mu^2) of a release, and delta to its delta, under zero-out and replace-one; delta once for each slice,
         and the sum over the columns of a slice.
-    Assumes (not enforced): a person has at most `rows_per_person` rows; the counts come in an order that
+    Assumes (not enforced): a person has at most `multiple` rows; the counts come in an order that
         follows from the labels; the cost is charged.
 
     Args:
         counts: shape (L,), rows of each label, at least 1; labels that do not occur are left out.
         sigma: scale of the noise, in rows.
         delta: see `threshold`.
-        rows_per_person: see `threshold`.
+        multiple: see `threshold`.
         most: largest number of labels that are stated.
         stream: random words.
 
@@ -98,7 +98,7 @@ def frequent(
     if counts.size and counts.min() < 1:
         raise ValueError("noise is drawn only for labels that occur")
     noisy = noisy_counts(counts, sigma, stream)
-    stated = np.flatnonzero(noisy >= threshold(sigma, delta, rows_per_person))
+    stated = np.flatnonzero(noisy >= threshold(sigma, delta, multiple))
     largest = np.argsort(-noisy[stated], kind="stable")[:most]
     return np.sort(stated[largest])
 

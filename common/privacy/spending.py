@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..errors import BudgetError
-from .cost import Adjacency, PrivacyUnit
+from .cost import ROWS_PER_PERSON, Adjacency, PrivacyUnit
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Cost:
         if self.unit != other.unit:
             raise BudgetError(
                 f"expected costs for one unit, got {self.unit.phrase} and {other.unit.phrase}; plan both "
-                "releases with the same adjacency and rows_per_person"
+                f"releases with the same adjacency and {ROWS_PER_PERSON}"
             )
         return Cost(self.unit, self.zcdp_rho + other.zcdp_rho, self.delta + other.delta)
 
@@ -52,14 +52,14 @@ class Cost:
         return Cost(unit, self.zcdp_rho * self.unit.factor_in(unit), self.delta)
 
 
-def together(costs: Iterable[Cost], rows_per_person: int = 1) -> Cost:
+def together(costs: Iterable[Cost], rows: int = 1) -> Cost:
     """What costs of any units come to for a person, in the strictest of their adjacencies.
 
     Args:
         costs: costs of releases of the same records.
-        rows_per_person: number of rows of the person.
+        rows: number of rows of the person, or `ALL_ROWS`.
     """
     each = tuple(costs)
     replaced = any(one.unit.adjacency is Adjacency.REPLACE_ONE for one in each)
-    unit = PrivacyUnit(Adjacency.REPLACE_ONE if replaced else Adjacency.ZERO_OUT, rows_per_person)
+    unit = PrivacyUnit(Adjacency.REPLACE_ONE if replaced else Adjacency.ZERO_OUT, rows)
     return sum((one.bounded_in(unit) for one in each), Cost(unit))

@@ -6,7 +6,7 @@ import hashlib
 from fractions import Fraction
 
 from ..canonical.queries import encode_asked
-from ..messages import Asked
+from ..queries import Asked
 from .statement import Entry
 
 

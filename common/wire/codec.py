@@ -31,7 +31,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from .. import messages
+from .. import messages, queries
 from ..bounded import fraction_of, json_of
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
@@ -42,7 +42,7 @@ from .refusals import error_in, refusal_of
 
 _T = TypeVar("_T")
 _SERVICE = party_pb2.DESCRIPTOR.services_by_name["Party"]
-_KINDS = {**vars(messages), **vars(statement)}
+_KINDS = {**vars(messages), **vars(queries), **vars(statement)}
 
 
 def encode(value: Any) -> bytes:

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.errors import DataError
-from ...common.messages import ReleaseTerms
 from ...common.protocols.aligned import Alignment, Population
+from ...common.terms import ReleaseTerms
 from ..parties.alignments import Aligned
 from .json_values import OPTIONAL
 from .signed_record import SignedRecord

@@ -10,12 +10,12 @@ from typing import Any
 
 from ...common.data.domain import Clique, Domain
 from ...common.errors import MosaicError, ProtocolError
-from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import gaussian_cost, score_cost
 from ...common.privacy.spending import Cost
 from ...common.promises.statement import Entry
 from ...common.protocols.partition import Partition
+from ...common.terms import ReleaseTerms
 from ..measurers.planning import observers_of
 from .certificate import Certificate
 from .check import Check

@@ -10,10 +10,11 @@ from dataclasses import replace
 from ...common.canonical.terms import decode_terms
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, MosaicError
-from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
+from ...common.privacy.cost import ALL_ROWS
 from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
+from ...common.terms import ReleaseTerms
 from .certificate import Certificate
 from .check import Check
 from .statements import stated_alignment, stated_bins, stated_parties
@@ -65,7 +66,7 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost)
 def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, signed = certificate.plan, terms.unit
     in_words = signed.over_slices(len(plan.record_counts))
-    if (plan.spec.rows_per_person, plan.privacy_unit) != (terms.spec.rows_per_person, in_words):
+    if replace(plan.spec.unit, adjacency=signed.adjacency) != signed or plan.privacy_unit != in_words:
         return Check("record", False, "protects another number of rows of a person than the signed terms")
     return Check("record", True, in_words)
 
@@ -144,7 +145,7 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     same = all(getattr(plan, name) == stated[name] for name in ("dealers", "evaluators", "collusion"))
     # Other checks say of which other part of the description differs.
     options = replace(plan.spec, budget=terms.spec.budget, about=terms.spec.about, rows=terms.spec.rows)
-    if not same or replace(options, rows_per_person=terms.spec.rows_per_person) != terms.spec:
+    if not same or options.covering(ALL_ROWS) != terms.spec.covering(ALL_ROWS):
         return Check(
             "trust",
             False,

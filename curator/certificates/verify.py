@@ -10,10 +10,10 @@ from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.federation.card import Card, FederationList
-from ...common.messages import ReleaseTerms
 from ...common.promises.statement import TERMS, Statement, check_statement
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.trust import DEALT_BY_CURATOR, curator_deals
+from ...common.terms import ReleaseTerms
 from .certificate import Certificate
 from .charges_check import check_charges, cost_of_ledgers, costs_of
 from .check import Check

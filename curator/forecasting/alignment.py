@@ -10,10 +10,11 @@ import numpy as np
 from rich.console import Console
 
 from ...common.errors import DataError
-from ...common.messages import ReleaseTerms, alignment_query
 from ...common.protocols.alignment.ddh import POINT_BYTES
 from ...common.protocols.alignment.dummies import TOKEN_WORDS
 from ...common.protocols.alignment.plan import DDH
+from ...common.queries import alignment_query
+from ...common.terms import ReleaseTerms
 from ..parties.client import Connection
 from ..parties.federation import connect
 from ..releasing.aligning.over_parties import noise_of, published_sigma

@@ -14,13 +14,13 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.view import View
 from ...common.errors import DataError
-from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import score_sigma
 from ...common.promises.binding import BindingsInMemory
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.sampling import Sampling
 from ...common.protocols.registry import BUILT_IN
+from ...common.terms import ReleaseTerms
 from ..measurers.federation import FederationMeasurer
 from ..measurers.limits import is_too_large
 from ..measurers.planning import masked_sigma

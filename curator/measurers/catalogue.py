@@ -9,10 +9,11 @@ from fractions import Fraction
 from ...common.errors import DataError
 from ...common.extensions import MEASURERS as GROUP
 from ...common.extensions import extensions
-from ...common.messages import Acceptance, ReleaseTerms
+from ...common.messages import Acceptance
 from ...common.privacy.cost import PrivacyUnit
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
 from ..parties.federation import Federation
 from .federation import FederationMeasurer

@@ -15,10 +15,11 @@ from ...common.data.domain import Clique
 from ...common.data.view import View
 from ...common.errors import DeliveriesLost
 from ...common.measurement import Measurement
-from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator, registry
+from ...common.queries import AnswerForm, MarginalQuery
+from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
 from ..parties.federation import Federation, Member
 from .labels import LabelFinder

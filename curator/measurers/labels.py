@@ -13,9 +13,10 @@ from ...common.data.attributes.texts import MOST_LABELS, are_unlisted, has_open_
 from ...common.data.view import View
 from ...common.errors import DataError, DeliveriesLost, ProtocolError
 from ...common.labels import LabelSearch, decode_labels, encode_labels
-from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma
+from ...common.queries import AnswerForm, MarginalQuery
+from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
 from ..parties.federation import Federation, Member
 

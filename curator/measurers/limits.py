@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...common.data.domain import Domain
 from ...common.data.view import View
-from ...common.messages import ReleaseTerms
+from ...common.terms import ReleaseTerms
 
 
 def is_too_large(terms: ReleaseTerms, domain: Domain, view: View) -> bool:

@@ -16,13 +16,15 @@ from ...common.data.grouping import Groups, with_last_code_apart
 from ...common.data.view import View
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
-from ...common.messages import Acceptance, AnswerForm, Introduction, MarginalQuery, ReleaseTerms
+from ...common.messages import Acceptance, Introduction
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma
 from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers
+from ...common.queries import AnswerForm, MarginalQuery
+from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
 from ..parties.federation import Federation
 from .labels import LabelFinder

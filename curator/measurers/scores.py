@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.view import View
-from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
+from ...common.messages import Delivery, DeliveryKind, OpeningRequest
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Neighbours, grid_of, score_cost, score_sigma
 from ...common.protocols.masked.bounds import score_bounds
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
-from ...common.protocols.scores.query import Integers, references_digest, score_shape
+from ...common.protocols.scores.query import Integers, references_digest
+from ...common.queries import ScoreQuery
 from ..parties.client import PartyClient
 from .labels import LabelFinder
 from .measurer import Measurer, Scores
@@ -150,7 +151,7 @@ def local_scores(
     """
     client.prepare_scores(query)
     _send_references(client, query, references)
-    return client.answer_scores(query) / grid_of(query.sigma, parts)
+    return client.answer_scores(query, len(query.views)) / grid_of(query.sigma, parts)
 
 
 def shared_scores(
@@ -168,9 +169,7 @@ def shared_scores(
     parties = range(len(plan.roster))
     for place in sorted({*parties, *plan.evaluators}):
         clients[place].prepare_scores(query)
-    shape = score_shape(
-        plan, query.cells(plan.domain), query.sigma, query.largest_reference, query.largest_total
-    )
+    shape = query.shape(plan)
     assistant, one, two = plan.evaluators
     _send_references(clients[assistant], query, references)
     for place in parties:
@@ -180,7 +179,7 @@ def shared_scores(
         _relay(clients, query, 0, one, two)
     for number, step in enumerate(shape.steps, start=1):
         _relay(clients, query, number, plan.evaluators[step.sender], plan.evaluators[step.recipient])
-    answers = (clients[place].answer_scores(query) for place in parties)
+    answers = (clients[place].answer_scores(query, len(query.views)) for place in parties)
     opened = opened_sum(plan.ring, answers)
     score_bounds(plan, query.sigma, query.largest_total).check(opened)
     return opened / plan.noise.grid(query.sigma)

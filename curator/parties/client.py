@@ -26,17 +26,16 @@ from ...common.messages import (
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
     PushRequest,
-    ReleaseTerms,
-    ScoreQuery,
     SignedTerms,
     Verdict,
 )
 from ...common.promises.statement import Claim, Statement
+from ...common.queries import Asked, MarginalQuery
+from ...common.terms import ReleaseTerms
 from ...common.wire import alignments, codec, probes, statements, streams
 from .direct_streams import DirectStreams, reaches
 
@@ -235,14 +234,19 @@ class PartyClient:
         frames = self._call("Answer", [codec.encode(AnswerRequest(query, tuple(charges)))])
         return decode_labels(streams.decode_words(frames))
 
-    def prepare_scores(self, query: ScoreQuery) -> None:
+    def prepare_scores(self, query: Asked) -> None:
         """Asks the party to charge a score query."""
         self._single("PrepareScores", [codec.encode(query)])
 
-    def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
-        """The party's noisy scores or its masked share of them, shape (views,), in units of 1/grid."""
+    def answer_scores(self, query: Asked, views: int) -> NDArray[np.int64]:
+        """The party's noisy scores or its masked share of them, shape (views,), in units of 1/grid.
+
+        Args:
+            query: the score query, prepared before.
+            views: number of marginals that it compares.
+        """
         frames = self._call("AnswerScores", [codec.encode(query)])
-        (answer,) = streams.decode_answer(frames, 1, len(query.views), 1)
+        (answer,) = streams.decode_answer(frames, 1, views, 1)
         return answer.ravel()
 
     def certify(self, claim: Claim) -> Statement:

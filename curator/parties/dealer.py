@@ -10,16 +10,11 @@ from ...common.crypto.randomness import RandomStream
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
 from ...common.history import START
-from ...common.messages import (
-    PROTOCOL_VERSION,
-    Acknowledgement,
-    PartyDescription,
-    ReleaseTerms,
-    Verdict,
-)
+from ...common.messages import PROTOCOL_VERSION, Acknowledgement, PartyDescription, Verdict
 from ...common.promises.acceptance import accept
 from ...common.promises.binding import Binding, BindingStore
 from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ...common.terms import ReleaseTerms
 from ...common.version import __version__
 from ...common.wire import codec, streams
 
@@ -74,7 +69,7 @@ class CuratorDealer:
                 yield from streams.encode_payload(self._dealing.deal(codec.decode_request(method, *requests)))
             case "PrepareScores":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
-                self._dealing.prepare_scores(codec.decode_request(method, *requests))
+                self._dealing.scores.prepare(codec.decode_request(method, *requests))
                 yield codec.encode(Acknowledgement())
             case "Open":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"

@@ -9,12 +9,13 @@ from functools import partial
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import check_together
 from ...common.errors import DataError, MosaicError, ProtocolError
-from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms, Verdict
+from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, Verdict
 from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry
 from ...common.protocols.related import RelatedPart
+from ...common.terms import ReleaseTerms
 from .alignments import Aligned
 from .client import Connection, PartyClient
 from .direct_streams import DirectStreams, check_direct

@@ -19,14 +19,15 @@ from ...common.errors import (
     PartyUnavailable,
     PolicyError,
 )
-from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms, counts_people
+from ...common.messages import PROTOCOL_VERSION, Acceptance
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ROWS_PER_PERSON, Adjacency
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
 from ...common.release_spec import ReleaseSpec
+from ...common.terms import Purpose, ReleaseTerms, counts_people
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
 from ..measurers.measurer import Measurer
@@ -91,7 +92,7 @@ class Proposal:
         if unit.parts > 1 and not counts_people(name, federation.partition):
             raise DataError(
                 f"protocol: over parties of one slice expected {MASKED.name!r} for people with all "
-                f"rows, got {name!r}; change it, or state a number in rows_per_person"
+                f"rows, got {name!r}; change it, or state a number in {ROWS_PER_PERSON}"
             )
         plan = measuring(name).plan(federation, self.granted, unit, self.spec.collusions)
         if isinstance(plan, MaskedPlan):

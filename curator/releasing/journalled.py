@@ -9,8 +9,8 @@ from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.errors import MosaicError
 from ...common.history import START
-from ...common.messages import ReleaseTerms
 from ...common.promises.statement import Claim, check_statement
+from ...common.terms import ReleaseTerms
 from ..certificates.statements import Signatures
 from ..certificates.verify import sign_terms
 from ..parties.asking import Asking

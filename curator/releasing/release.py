@@ -17,11 +17,11 @@ from ...common.data.workload import Workload
 from ...common.extensions import origin
 from ...common.labels import LabelSearch, label_search
 from ...common.measurement import Measurement
-from ...common.messages import Purpose
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol, protocol_named
 from ...common.release_spec import ReleaseSpec
+from ...common.terms import Purpose
 from ..certificates.certificate import Certificate
 from ..certificates.checking import Opinions, opinions_beside
 from ..certificates.issuing import issue

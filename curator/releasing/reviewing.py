@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import MosaicError
-from ...common.messages import ReleaseTerms, Verdict
+from ...common.messages import Verdict
 from ...common.promises.binding import BindingsInMemory
+from ...common.terms import ReleaseTerms
 from ..certificates.verify import sign_terms
 from ..parties.alignments import Aligned
 from ..parties.client import Connection

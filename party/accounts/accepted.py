@@ -6,8 +6,9 @@ from ...common.canonical.introductions import decode_introduction, encode_introd
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import ProtocolError
-from ...common.messages import Introduction, ReleaseTerms
+from ...common.messages import Introduction
 from ...common.promises.binding import Binding
+from ...common.terms import ReleaseTerms
 from .ledger import Ledger
 
 

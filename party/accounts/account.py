@@ -12,8 +12,9 @@ from ...common.crypto.digests import content_digest
 from ...common.crypto.identity import Identity, verify
 from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.errors import ProtocolError
-from ...common.messages import Asked, MarginalQuery, ReleaseTerms
 from ...common.promises.statement import ENTRY
+from ...common.queries import Asked, MarginalQuery
+from ...common.terms import ReleaseTerms
 from ..policies.allowance import Allowance
 from .accepted import AcceptedRelease
 from .ledger import Ledger

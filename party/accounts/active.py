@@ -7,22 +7,15 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.errors import ProtocolError
-from ...common.messages import PROTOCOL_VERSION, Introduction, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION
+from ...common.terms import ReleaseTerms
 from .ledger import Ledger
 
-
-class Introduced(Protocol):
-    """Answers in one accepted release, after it received the other participants."""
-
-    def introduce(self, introduction: Introduction) -> None:
-        """Receives the acceptances of the other participants."""
-
-
-Active = TypeVar("Active", bound=Introduced)
+Active = TypeVar("Active")
 """What answers in one release, such as an `Answerer`."""
 
 

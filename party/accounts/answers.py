@@ -10,10 +10,10 @@ from fractions import Fraction
 from ...common.bounded import json_of
 from ...common.canonical.queries import encode_asked
 from ...common.errors import ProtocolError
-from ...common.messages import Asked
 from ...common.privacy import noise
 from ...common.privacy.budget import AnswerKind
 from ...common.promises.statement import Entry, first_link
+from ...common.queries import Asked
 from .rows import LedgerEntry
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError, DataError, PartyUnavailable, PolicyError, ProtocolError
 from ...common.history import Mark
-from ...common.messages import Asked, ReleaseTerms
 from ...common.privacy.spending import Cost
 from ...common.promises.pricing import entry_of
 from ...common.promises.statement import Claim, Entry, next_link
+from ...common.queries import Asked
+from ...common.terms import ReleaseTerms
 from .file_format import create_database
 from .reading import ReadLedger
 from .releases import refusal_of_closed

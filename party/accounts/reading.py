@@ -75,9 +75,9 @@ class ReadLedger:
         with self._lock:
             return self._costs.costs_reserved()
 
-    def total_reserved(self, rows_per_person: int = 1) -> Fraction:
-        """Total budget that is reserved or spent, zCDP, for a person with so many rows; see `together`."""
-        return together(self.costs(), rows_per_person).zcdp_rho
+    def total_reserved(self) -> Fraction:
+        """Total budget that is reserved or spent, zCDP, for a person with one row; see `together`."""
+        return together(self.costs()).zcdp_rho
 
     def release(self, release_id: str) -> LedgerRelease:
         """The entry of an open release.

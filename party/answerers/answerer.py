@@ -7,20 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from ...common.data.domain import Domain
-from ...common.errors import ProtocolError
-from ...common.messages import (
-    AnswerForm,
-    DealRequest,
-    Delivery,
-    Introduction,
-    MarginalQuery,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ...common.data.rows import Rows
+from ...common.data.view import View
+from ...common.errors import PolicyError, ProtocolError
+from ...common.messages import DealRequest, Delivery, Introduction
 from ...common.protocols.masked.plan import Chain
+from ...common.queries import AnswerForm, MarginalQuery, ScoreQuery
+from ...common.terms import ReleaseTerms
 from ..accounts.account import Account
+from ..institution.held import check_ready
 from ..institution.institution import Institution
-from .scores import ScoreRun, ScoreRuns
+from .scores import LocalScores, ScoreRun, ScoreRuns
 
 
 class Answerer(ABC):
@@ -88,12 +85,49 @@ class Answerer(ABC):
             BudgetError: the query exceeds the grant of the release.
         """
 
-    def score_run(self, query: ScoreQuery) -> ScoreRun:
-        """The party's run of a score query, created before the charge; refuses by default.
+    def check_view(self, view: View) -> None:
+        """Refuses a view that may not be queried.
+
+        Raises:
+            ProtocolError: an attribute is unknown, or they are in another order.
+            PolicyError: it has too many cells.
+        """
+        domain = self.domain
+        if not view.is_of(domain):
+            raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
+        view.check(domain)
+        cells = view.cells(domain)
+        self.institution.rules.policy.check_cells(cells)
+        if not self.account.terms.purpose.measures(view.clique, cells):
+            raise PolicyError(
+                "the query is for a larger marginal than the terms of its release allow; query a smaller "
+                "one, or begin a release whose terms allow it"
+            )
+
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Charges a score query before anything for it is computed; a repeated query costs nothing.
+
+        Raises:
+            ProtocolError: an attribute is unknown, or the id was used before.
+            DeliveriesLost: a product was not computed.
+            PolicyError: a clique has too many cells, or all of them together need too much memory.
+            BudgetError: it exceeds the grant of the release.
+        """
+        for view in query.views:
+            self.check_view(view)
+        check_ready(self.institution.table)
+        self.scores.prepare(self._score_run(query))
+
+    def _score_run(self, query: ScoreQuery) -> ScoreRun:
+        """The party's run of a score query, created before the charge; local by default.
 
         Raises:
             ProtocolError: the protocol has no scores, or a product for them is missing.
         """
+        return LocalScores(self._scored_rows(), query, self.account.terms.unit.parts)
+
+    def _scored_rows(self) -> Rows:
+        """The rows of a party that computes scores without others; refuses by default."""
         raise ProtocolError(
             f"the protocol {self.account.terms.spec.protocol!r} has no scores; measure marginals"
         )

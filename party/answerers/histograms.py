@@ -8,10 +8,10 @@ import numpy as np
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.rows import Rows
-from ...common.messages import MarginalQuery
 from ...common.privacy.cost import grid_of
 from ...common.privacy.noise import TAIL_SIGMAS
 from ...common.protocols.indicator import noisy_histogram
+from ...common.queries import MarginalQuery
 from ...common.wire.streams import encode_answer
 from ..accounts.account import Account
 

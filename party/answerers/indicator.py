@@ -16,8 +16,8 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
 from ...common.data.rows import codes_digest
 from ...common.errors import ProtocolError
-from ...common.messages import AnswerForm, MarginalQuery
 from ...common.protocols.indicator import divide, noisy_indicators
+from ...common.queries import AnswerForm, MarginalQuery
 from ...common.wire.streams import encode_answer
 from ..accounts.account import Account
 from ..institution.institution import Institution

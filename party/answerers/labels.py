@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ...common.data.attributes.texts import MOST_LABELS, has_open_categories
 from ...common.errors import ProtocolError
 from ...common.labels import LabelSearch, encode_labels
-from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
+from ...common.queries import MarginalQuery
+from ...common.terms import ReleaseTerms
 from ...common.wire.streams import encode_answer
 from ..accounts.account import Account
 from ..institution.held import check_texts, unlisted_texts
@@ -97,8 +98,8 @@ class LabelAnswers:
             identities = [entry.identity for entry in self._slice]
             stream = self._account.charged_jointly(query, identities, charges)
         texts, counts = unlisted_texts(self._table, name, self._used())
-        rows = self._account.terms.spec.rows_per_person
-        stated = frequent(counts, query.sigma, search.delta_each, rows, MOST_LABELS, stream)
+        multiple = self._account.terms.unit.multiple
+        stated = frequent(counts, query.sigma, search.delta_each, multiple, MOST_LABELS, stream)
         words = encode_labels(texts[place] for place in stated)
         return encode_answer([self._account.bind_answer(query, words)], _WORD_BYTES)
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.rows import Rows
 from ...common.errors import DeliveriesLost, ProtocolError
-from ...common.messages import Delivery, DeliveryKind, ScoreQuery
+from ...common.messages import Delivery, DeliveryKind
 from ...common.privacy.noise import noisy_counts
 from ...common.protocols.scores.query import check_references, exact_scores
+from ...common.queries import Asked, ScoreQuery
 from ...common.wire.streams import encode_answer, row_blocks
 from ..accounts.account import Account
 
@@ -77,12 +78,13 @@ class ScoreRuns:
         self._memory = account.allowance.memory
         self._runs: dict[str, ScoreRun] = {}
 
-    def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
-        """Charges a query before anything for it is computed; a repeated query costs nothing.
+    def prepare(self, run: ScoreRun) -> None:
+        """Charges the query of a run before anything for it is computed; a repeated query costs nothing.
 
         Raises:
             PolicyError: there is no memory for it; nothing is charged or allocated.
         """
+        query = run.query
         if query.query_id not in self._runs:
             for oldest in list(self._runs)[: 1 - MAX_RUNS]:
                 del self._runs[oldest]
@@ -116,11 +118,11 @@ class ScoreRuns:
         with self._memory.during(run.delivery_bytes):
             run.deliver(delivery, chunks)
 
-    def answer(self, query: ScoreQuery) -> Iterator[bytes]:
+    def answer(self, query: Asked) -> Iterator[bytes]:
         """The frames of the scores, after all deliveries."""
         run = self.run_of(query.query_id)
         stream = self._account.charge(query)
-        self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
+        self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(run.query)})
         return encode_answer([self._account.bind_answer(query, run.answer(stream))], run.word_bytes)
 
     def run_of(self, query_id: str) -> ScoreRun:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...common.data.rows import Rows
 from ...common.errors import ProtocolError
-from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
+from ...common.queries import AnswerForm, MarginalQuery
+from ...common.terms import ReleaseTerms
 from ..institution.institution import Institution
 from .answerer import Answerer
 from .histograms import histogram
-from .scores import LocalScores, ScoreRun
 
 
 class TrustedAnswerer(Answerer):
@@ -31,6 +32,5 @@ class TrustedAnswerer(Answerer):
         stream = self.account.charge(query)
         return histogram(self.account, self.institution.table, query, stream)
 
-    def score_run(self, query: ScoreQuery) -> ScoreRun:
-        """Scores that this party computes without others."""
-        return LocalScores(self.institution.table, query, self.account.terms.unit.parts)
+    def _scored_rows(self) -> Rows:
+        return self.institution.table

@@ -14,7 +14,7 @@ from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.errors import ApprovalPending, DataError, PolicyError
 from ...common.formats import Format
-from ...common.messages import ReleaseTerms
+from ...common.terms import ReleaseTerms
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from ...common.privacy.conversion import best_guess
-from ...common.privacy.cost import ALL_ROWS, Adjacency
+from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..accounts.rows import ABANDONED, CERTIFIED, OPEN
 from ..approving.decisions import APPROVED, DENIED, PENDING
@@ -118,7 +118,7 @@ def question_of(form: dict[str, Any], today: date) -> Question:
         left=form["lifetime"]["left_rho"],
         guess=best_guess(epsilon, delta),
         guessed=_GUESSED[Adjacency.named(form["adjacency"])],
-        unit=_unit(form["rows_per_person"]),
+        unit=_unit(form[ROWS_PER_PERSON]),
         epsilon=epsilon,
         delta=delta,
         spent=0.0 if form["ledger"] is None else form["ledger"]["spent_rho"],
@@ -240,9 +240,9 @@ def _evaluator_sentences(masked: dict[str, Any]) -> list[str]:
     return [f"No two of {names}, who compute scores from hidden counts, work together."]
 
 
-def _unit(rows_per_person: int) -> str:
-    if rows_per_person == 1:
+def _unit(rows: int) -> str:
+    if rows == 1:
         return "one row of your table"
-    if rows_per_person == ALL_ROWS:
+    if rows == ALL_ROWS:
         return "one person with all rows"
-    return f"all of one person's rows, up to {rows_per_person} of them"
+    return f"all of one person's rows, up to {rows} of them"

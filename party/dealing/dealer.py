@@ -7,20 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import MosaicError, PolicyError, ProtocolError
-from ...common.messages import (
-    PROTOCOL_VERSION,
-    DealRequest,
-    Delivery,
-    OpeningRequest,
-    PartyDescription,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ...common.messages import PROTOCOL_VERSION, DealRequest, Delivery, OpeningRequest, PartyDescription
 from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
+from ...common.terms import ReleaseTerms
 from ...common.version import __version__
 from ..accounts.accepted import AcceptedRelease
 from ..accounts.ledger import Ledger
@@ -74,10 +67,6 @@ class Dealer(Role[DealtRelease]):
     def deal(self, request: DealRequest) -> Iterator[bytes]:
         """Frames of dealt randomness, sealed for a party; see `DealtRelease.deal`."""
         return self._releases.of(request.release_id).deal(request)
-
-    def prepare_scores(self, query: ScoreQuery) -> None:
-        """Begins a score query; see `DealtRelease.prepare_scores`."""
-        self._releases.of(query.release_id).prepare_scores(query)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
         """Frames of a step of a score query, sealed for another evaluator."""

@@ -18,7 +18,7 @@ from ..policies.workers import TEMPLATE as WORKERS_TEMPLATE
 from ..policies.workers import WORKERS, workers_of
 
 if TYPE_CHECKING:
-    from ...common.messages import ReleaseTerms
+    from ...common.terms import ReleaseTerms
 
 NAME = "dealer.toml"
 

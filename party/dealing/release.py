@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
-from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest, ScoreQuery
+from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest
 from ...common.protocols.masked.plan import MaskedPlan
-from ...common.protocols.scores.query import score_shape
+from ...common.queries import ScoreQuery
 from ..accounts.accepted import AcceptedRelease
 from ..policies.allowance import MB, Processors, Quota
 from .policy import DealerPolicy
@@ -81,12 +81,10 @@ class DealtRelease:
                     "expected attributes that can be queried, in domain order; compare the plan"
                 )
             self._plan.check_view(view)
-        cells = query.cells(domain)
-        for each in cells:
+        for each in query.cells(domain):
             self._policy.check_cells(each)
-        bounds = query.sigma, query.largest_reference, query.largest_total
-        self._memory.reserve({_SCORES: score_shape(self._plan, cells, *bounds).evaluated_bytes})
-        self._introduced_dealing().prepare_scores(query)
+        self._memory.reserve({_SCORES: query.shape(self._plan).evaluated_bytes})
+        self._introduced_dealing().scores.prepare(query)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
         """Frames of a step of a score query, sealed for another evaluator."""

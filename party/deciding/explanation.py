@@ -10,11 +10,13 @@ from typing import Any
 from ...common.bounded import json_of
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError
-from ...common.messages import ReleaseTerms, alignment_query
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
+from ...common.privacy.cost import ROWS_PER_PERSON
 from ...common.privacy.spending import Cost
 from ...common.protocols.alignment.plan import ALIGNMENT
 from ...common.protocols.registry import find_protocol
+from ...common.queries import alignment_query
+from ...common.terms import ReleaseTerms
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Request
 from ..home.home import PartyHome
@@ -56,7 +58,7 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
             "delta": terms.spec.budget.delta,
             "zcdp_rho": terms.spec.budget.zcdp_rho,
         },
-        "rows_per_person": terms.spec.rows_per_person,
+        ROWS_PER_PERSON: terms.unit.rows_per_person,
         "rows_used": policy.max_rows_per_person if settings.key is not None else None,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...common.crypto.certificates import fingerprint_text
-from ...common.privacy.cost import ALL_ROWS, Adjacency
+from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
 from ...common.protocols.alignment.plan import DDH, FIRST, HMAC, REFUSE
 from ...common.protocols.chosen import CHOICE
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
@@ -200,14 +200,14 @@ def _related_in_words(related: dict[str, Any]) -> str:
 
 
 def _protected_unit(form: dict[str, Any]) -> str:
-    rows_per_person = form["rows_per_person"]
+    rows = form[ROWS_PER_PERSON]
     if form["related"] is not None:
         return "each person with all rows in all tables, whatever their number"
-    if rows_per_person == 1:
+    if rows == 1:
         return "each record, which is one row of one slice"
-    if rows_per_person == ALL_ROWS:
+    if rows == ALL_ROWS:
         return "each person with all rows of one slice, whatever their number"
-    return f"each person with up to {rows_per_person} rows of one slice"
+    return f"each person with up to {rows} rows of one slice"
 
 
 def _rows_used(most: int) -> str:

@@ -7,9 +7,10 @@ from fractions import Fraction
 from ...common.bounded import json_of
 from ...common.canonical.terms import decode_terms
 from ...common.errors import PolicyError, ProtocolError
-from ...common.messages import ReleaseTerms
+from ...common.privacy.cost import ROWS_PER_PERSON
 from ...common.privacy.spending import Cost
 from ...common.protocols.chosen import CHOICE, Chosen
+from ...common.terms import ReleaseTerms
 from ..accounts.rows import CertifiedRelease
 
 
@@ -44,7 +45,7 @@ def check_choice(terms: ReleaseTerms, chosen: Chosen, kept: CertifiedRelease | N
     if made.unit != terms.unit:
         raise PolicyError(
             f"the codes were chosen by a release that was charged under {made.unit.phrase}, and would have "
-            f"cost otherwise under {terms.unit.phrase}; plan both with one adjacency and rows_per_person"
+            f"cost otherwise under {terms.unit.phrase}; plan both with one adjacency and {ROWS_PER_PERSON}"
         )
     stated = Cost(terms.unit, Fraction(chosen.zcdp_rho), Fraction(chosen.labels_delta))
     if made.granted_cost != stated:

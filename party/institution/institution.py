@@ -12,14 +12,14 @@ from ...common.crypto.identity import Identity, verify
 from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
-from ...common.messages import ReleaseTerms
-from ...common.privacy.cost import ALL_ROWS, Adjacency
+from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
 from ...common.promises.statement import TERMS
 from ...common.protocols.aligned import Population
 from ...common.protocols.alignment.plan import AlignmentPlan
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
+from ...common.terms import ReleaseTerms
 from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
@@ -275,10 +275,10 @@ class Institution:
                     "align the rows first, or plan the release with zero-out"
                 )
             return
-        if terms.masked_plan is None or terms.spec.rows_per_person > 1:
+        if terms.masked_plan is None or terms.unit.multiple > 1:
             raise PolicyError(
                 "aligned parties answer by the protocol 'masked' only, with one row of each person; plan the "
-                "release with rows_per_person = 1"
+                f"release with {ROWS_PER_PERSON} = 1"
             )
         made, anywhere = decode_terms(aligned.terms), stated.population is Population.ANYWHERE
         if anywhere and made.aligning is not None and made.aligning.across_slices:
@@ -356,10 +356,10 @@ class Institution:
             )
         if self.order is not None or terms.plan.alignment is not None:
             return
-        if terms.spec.rows_per_person > 1:
+        if terms.unit.multiple > 1:
             raise PolicyError(
                 "the release covers several rows of a person, but this party has no key column to bound "
-                "them; its owner names one, or plan rows_per_person = 1"
+                f"them; its owner names one, or plan {ROWS_PER_PERSON} = 1"
             )
         slices = [entry.slice for entry in terms.plan.roster]
         (own,) = [entry.slice for entry in terms.plan.roster if entry.name == self.name]

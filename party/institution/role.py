@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Generic
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...common.canonical.terms import decode_terms, terms_digest
 from ...common.crypto.identity import Identity
@@ -18,19 +18,18 @@ from ...common.messages import (
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
-    ReleaseTerms,
-    ScoreQuery,
     Verdict,
 )
 from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.promises.acceptance import accept
 from ...common.promises.statement import Claim, Statement, state
-from ..accounts.active import Active, Releases
+from ...common.queries import MarginalQuery, ScoreQuery
+from ...common.terms import ReleaseTerms
+from ..accounts.active import Releases
 from ..accounts.ledger import Ledger
 from ..policies.allowance import Processors
 from .institution import Rules, caught
@@ -41,6 +40,20 @@ MAX_TERMS_BYTES = 1 << 20
 
 Refusals = Callable[[Sequence[Cost]], Iterator[MosaicError]]
 """Yields every reason to refuse terms, given what all earlier releases reserve or spend."""
+
+
+class Introduced(Protocol):
+    """Answers in one accepted release, after it received the other participants."""
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Receives the acceptances of the other participants."""
+
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Begins a score query."""
+
+
+Active = TypeVar("Active", bound=Introduced)
+"""What answers in one release, such as an `Answerer`."""
 
 
 class Role(ABC, Generic[Active]):
@@ -218,8 +231,8 @@ class Role(ABC, Generic[Active]):
         raise self._no_part("answers no queries")
 
     def prepare_scores(self, query: ScoreQuery) -> None:
-        """Begins a score query; refuses by default."""
-        raise self._no_part("evaluates no scores")
+        """Begins a score query; a party charges it before anything for it is computed."""
+        self._releases.of(query.release_id).prepare_scores(query)
 
     def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
         """The frames of noisy scores; refuses by default."""

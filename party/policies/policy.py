@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...common.errors import BudgetError, PolicyError
-from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
-from ...common.privacy.cost import ALL_ROWS, Adjacency
+from ...common.messages import PROTOCOL_VERSION
+from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
 from ...common.privacy.rows_of_person import rows_stated
 from ...common.privacy.spending import Cost, together
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition, RosterEntry
+from ...common.terms import ReleaseTerms
 
 
 @dataclass(frozen=True)
@@ -240,10 +241,10 @@ class Policy:
                 "the alignment has more match keys than max_match_keys of the policy; plan fewer, or its "
                 "owner raises the limit"
             )
-        if terms.spec.rows_per_person not in (1, ALL_ROWS):
+        if terms.unit.multiple > 1:
             yield PolicyError(
                 "an alignment uses one row of each person, and these terms cover several; plan it with "
-                f"rows_per_person = 1 or {rows_stated(ALL_ROWS)}"
+                f"{ROWS_PER_PERSON} = 1 or {rows_stated(ALL_ROWS)}"
             )
 
     def _of_people(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
@@ -260,7 +261,7 @@ class Policy:
         elif used == ALL_ROWS != covered or covered < used:
             yield PolicyError(
                 "the release covers fewer rows of a person than max_rows_per_person of the policy; plan it "
-                f"with rows_per_person = {rows_stated(used)}"
+                f"with {ROWS_PER_PERSON} = {rows_stated(used)}"
             )
 
     def _of_masked(self, plan: MaskedPlan) -> Iterator[PolicyError]:

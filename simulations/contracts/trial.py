@@ -13,11 +13,11 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
-from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols.registry import protocol_named
 from ...common.release_spec import ReleaseSpec
+from ...common.terms import Purpose
 from ...curator.measurers.measurer import Measurer
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import FittedModel, Report, ignore
@@ -75,7 +75,8 @@ class Trial:
         grid = self.grid
         if isinstance(grid, str):
             grid = Grid.parse(grid, table.domain, table.record_count)
-        policy = policy_for(self.protocol, self.adjacency, float(self.granted), dealers=self.dealers)
+        unit = PrivacyUnit(self.adjacency)
+        policy = policy_for(self.protocol, unit, float(self.granted), dealers=self.dealers)
         return start_parties(partition(table, grid), policy, self.keys, dealers=self.dealers)
 
     def dealing(self, links: Sequence[Sequence[Connection]]) -> list[Connection]:

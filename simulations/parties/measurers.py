@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...common.data.table import Table
-from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Budget, Charge
+from ...common.terms import ReleaseTerms
 from ...curator.measurers.capabilities import ShowsRecords
 from ...curator.measurers.federation import FederationMeasurer
 from ...curator.parties.asking import Asking

@@ -13,7 +13,7 @@ from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError, MosaicError
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, PrivacyUnit
 from ...common.promises.binding import BindingsInMemory
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ...common.wire.refusals import decode_refusal, encode_refusal
@@ -160,35 +160,33 @@ def start_dealers(
 
 def policy_for(
     protocol: str,
-    adjacency: Adjacency,
+    unit: PrivacyUnit,
     granted_rho: float,
     alignment_rho: Fraction = Fraction(0),
     dealers: int = 0,
     labels_delta: float = 0.0,
-    rows_per_person: int = 1,
 ) -> Policy:
     """A policy that allows one release and nothing else, with the whole machine for it.
 
     Args:
         protocol: protocol of the release.
-        adjacency: adjacency of the release.
+        unit: unit of the release.
         granted_rho: grant of the release, zCDP.
         alignment_rho: grant of an alignment before it, zCDP; zero allows none.
         dealers: number of dealers; if zero, the curator deals.
         labels_delta: delta with which labels of open categories are stated; zero states none.
-        rows_per_person: rows of one person that the release covers.
     """
     granted = Fraction(granted_rho)
     return Policy(
         protocols=frozenset({protocol}),
-        adjacencies=frozenset({adjacency}),
+        adjacencies=frozenset({unit.adjacency}),
         max_release_rho=granted,
         lifetime_rho=granted + alignment_rho,
         max_cells=_LARGEST_OF_PARTY,
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
         max_labels_delta=labels_delta,
-        max_rows_per_person=min(1, rows_per_person),
+        max_rows_per_person=1 if unit.parts == 1 else ALL_ROWS,
         dealers=frozenset(dealer_names(dealers) or [CURATOR_DEALS]),
         max_memory_mb=sys.maxsize,
         max_disk_mb=sys.maxsize,

@@ -16,8 +16,8 @@ from ...common.data.domain import Clique
 from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.measurement import Measurement
-from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Charge
+from ...common.terms import ReleaseTerms
 from ...curator.measurers.capabilities import ShowsMarginals
 from ...curator.measurers.federation import FederationMeasurer
 from ...curator.measurers.measurer import Query

@@ -117,11 +117,10 @@ class Participants:
         proposal = _proposal_of(order, "0" * 32, grid)
         policy = policy_for(
             proposal.spec.protocol,
-            order.spec.adjacency,
+            order.spec.unit,
             proposal.charged_rho,
             dealers=dealers,
             labels_delta=order.labels_delta,
-            rows_per_person=order.spec.rows_per_person,
         )
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
@@ -205,9 +204,7 @@ class Participants:
         """
         granted, rho = float(order.granted), Fraction(aligning.rho)
         spec = order.spec
-        policy = policy_for(
-            MASKED.name, spec.adjacency, granted, rho, dealers, order.labels_delta, spec.rows_per_person
-        )
+        policy = policy_for(MASKED.name, spec.unit, granted, rho, dealers, order.labels_delta)
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)

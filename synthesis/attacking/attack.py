@@ -13,7 +13,7 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.conversion import gaussian_epsilon
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...curator.analysis.published import Published, named_choice
 from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
@@ -219,7 +219,8 @@ def _check(certificate: Certificate) -> None:
     """Refuses releases whose measurements are not those of the rows of one table."""
     plan = certificate.plan
     reasons = {
-        "of people with several rows; attack a release of one table": plan.spec.rows_per_person != 1,
+        "of people with several rows; attack a release of one table": plan.spec.unit
+        != PrivacyUnit(plan.spec.adjacency),
         "of aligned parties, who count only some rows": plan.alignment is not None,
         "of a sample of the rows": plan.spec.sample is not None,
         "with other than Gaussian noise": certificate.promise.composition is not None,

@@ -10,8 +10,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.promises.statement import Claim, check_statement
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.party.accounts.ledger import Ledger
 from support.parties import party_of as make_party

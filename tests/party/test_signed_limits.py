@@ -9,10 +9,11 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
-from dpmosaic.common.messages import AnswerForm, MarginalQuery, Purpose, ScoreQuery
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.queries import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose
 from support.parties import party_of, policy_for, random_table
 from support.terms import RELEASE_ID, terms_for, terms_with
 

@@ -9,8 +9,8 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.promises.statement import TERMS, Claim
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from support.operators import CURATOR_IDENTITY, Operator, proposed
 from support.terms import RELEASE_ID
 

@@ -15,10 +15,10 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import Accountant, AnswerKind, Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost
 from dpmosaic.common.protocols.chosen import Chosen
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.issuing import promise_of
 from dpmosaic.curator.measurers.planning import observers_of

@@ -16,15 +16,10 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.frames import MESSAGE_BYTES
-from dpmosaic.common.messages import (
-    AnswerRequest,
-    Delivery,
-    DeliveryKind,
-    MultiplyRequest,
-    ScoreQuery,
-)
+from dpmosaic.common.messages import AnswerRequest, Delivery, DeliveryKind, MultiplyRequest
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.policies.allowance import Processors

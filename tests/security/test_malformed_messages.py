@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from dpmosaic.common.messages import MarginalQuery
+from dpmosaic.common.queries import MarginalQuery
 from dpmosaic.common.wire import party_pb2 as pb
 from support.fuzzing import MESSAGES, PROTOCOLS, Fuzzer, release_of
 

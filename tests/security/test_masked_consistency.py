@@ -9,14 +9,11 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    AnswerForm,
-    MarginalQuery,
-)
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.reveal import opened_sum
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from support.changed import changed
 from support.masked_views import table_of
 from support.taps import Curator

@@ -11,14 +11,10 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.history import START, Mark
-from dpmosaic.common.messages import (
-    Acceptance,
-    AnswerForm,
-    Introduction,
-    MarginalQuery,
-)
+from dpmosaic.common.messages import Acceptance, Introduction
 from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from support.masked_views import table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID, id_of, terms_with

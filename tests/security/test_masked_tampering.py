@@ -7,14 +7,8 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    AnswerForm,
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    MarginalQuery,
-    MultiplyRequest,
-)
+from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, MultiplyRequest
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.curator.measurers.measurer import Query
 from support.masked_views import table_of
 from support.taps import Curator

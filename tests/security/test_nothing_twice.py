@@ -16,17 +16,11 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    OpeningRequest,
-    ScoreQuery,
-)
+from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, Introduction, OpeningRequest
 from dpmosaic.common.promises.binding import Binding
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.scores.query import references_digest
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.accounts.accepted import LedgerBindings
@@ -171,7 +165,7 @@ class Assisted:
 
     def first_message(self, dealer, added):
         """The assistant's first message to the second party, which added this to its part of the cells."""
-        dealer.prepare_scores(query("q1"))
+        dealer.scores.prepare(query("q1"))
         header = Delivery(RELEASE_ID, DeliveryKind.SCORE_REFERENCES, query_id="q1")
         dealer.deliver(header, iter([REFERENCES.astype("<i8").tobytes()]))
         east = session(self.release, 1)
@@ -194,7 +188,7 @@ def test_the_assistant_of_two_parties_uses_the_pads_of_a_query_for_one_part_of_e
     with trial.dealer() as dealer:
         first = trial.first_message(dealer, 0)
         if between != "a restart":
-            dealer.prepare_scores(query("q2"))
+            dealer.scores.prepare(query("q2"))
             with refused("score from east"):
                 trial.first_message(dealer, 1)
             assert trial.first_message(dealer, 0) == first

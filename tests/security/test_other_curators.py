@@ -18,9 +18,9 @@ from dpmosaic.common.messages import (
     Introduction,
     MultiplyRequest,
     OpeningRequest,
-    ScoreQuery,
 )
 from dpmosaic.common.promises.statement import Claim
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.curator.parties.client import PartyClient

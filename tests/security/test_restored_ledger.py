@@ -10,7 +10,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START, Mark
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.marks import Marks
 from dpmosaic.party.accounts.ledger import Ledger

@@ -12,7 +12,6 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost, score_cost
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import TERMS
@@ -21,6 +20,7 @@ from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.protocols.scores.query import references_digest
+from dpmosaic.common.queries import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import CuratorDealer

@@ -12,10 +12,10 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, MosaicError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.common.promises.statement import ENTRY, Claim, Entry, check_statement
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.curator.certificates.charges_check import costs_of
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query

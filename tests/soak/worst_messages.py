@@ -17,9 +17,10 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.history import START, Mark
-from dpmosaic.common.messages import Acceptance, Introduction, ScoreQuery, SignedTerms
+from dpmosaic.common.messages import Acceptance, Introduction, SignedTerms
 from dpmosaic.common.protocols.masked.columns import columns_of
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.party.serving.servicer import PartyServicer

@@ -9,12 +9,12 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import AlignmentQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, counting_cost
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import AlignmentPlan
 from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.common.queries import AlignmentQuery
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.alignments import Aligned
 from dpmosaic.curator.parties.federation import connect

@@ -16,9 +16,9 @@ from scipy import stats
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import MarginalQuery, ScoreQuery
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.common.queries import MarginalQuery, ScoreQuery
 from dpmosaic.curator.measurers import scores as scoring
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.party.accounts.account import Account
@@ -120,7 +120,7 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
 
     links = trial.parties(table)
     if pieces is not None:
-        policy = policy_for(trial.protocol, trial.adjacency, float(trial.granted))
+        policy = policy_for(trial.protocol, PrivacyUnit(trial.adjacency), float(trial.granted))
         links = start_parties(pieces, policy, trial.keys)
     flat = [link for row in links for link in row]
     places = iter(range(len(flat)))

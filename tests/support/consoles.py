@@ -9,9 +9,9 @@ from fractions import Fraction
 from dpmosaic.common.about import About
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.promises.statement import Claim
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.party.home.home import PartyHome
 from support.operators import Operator, proposed
 from support.terms import id_of, terms_with

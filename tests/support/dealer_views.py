@@ -13,7 +13,7 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.messages import AnswerRequest, DeliveryKind, OpeningRequest
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
@@ -112,7 +112,7 @@ class DealtRelease:
 
     def _measurer(self, table, dealers):
         keys = RandomStream.from_seed(1)
-        policy = policy_for(MASKED.name, Adjacency.ZERO_OUT, float(GRANTED), dealers=dealers)
+        policy = policy_for(MASKED.name, PrivacyUnit(Adjacency.ZERO_OUT), float(GRANTED), dealers=dealers)
         links = start_parties(cut(table, "1x3"), policy, keys, dealers=dealers)
         participants = [*links[0], *start_dealers(dealers, keys, links)]
         tapped = [Tap(link, place, self) for place, link in enumerate(participants)]

@@ -16,7 +16,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import MosaicError, PolicyError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.wire import party_pb2 as pb
@@ -84,7 +84,7 @@ def parties_of(protocol):
     if protocol == ALIGNMENT:
         return Aligning([[["p", "q", "r"], ["q", "r", "s", ""]]], seed=1).links
     pieces = cut(TABLE, PROTOCOLS[protocol])
-    policy = policy_for(protocol, Adjacency.ZERO_OUT, 2.0)
+    policy = policy_for(protocol, PrivacyUnit(Adjacency.ZERO_OUT), 2.0)
     policy = replace(policy, dealers=frozenset({DEALER}), may_deal=True)
     links = start_parties(pieces, policy, RandomStream.from_seed(1))
     if protocol == "masked":

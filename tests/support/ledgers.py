@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.party.accounts.ledger import Ledger
 from support.terms import RELEASE_ID, terms_of
 

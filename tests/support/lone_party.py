@@ -8,11 +8,8 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import (
-    AnswerForm,
-    MarginalQuery,
-)
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policies.policy import Policy
 from support.changed import changed

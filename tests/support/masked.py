@@ -19,12 +19,10 @@ from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
     Acceptance,
-    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
 )
@@ -36,6 +34,7 @@ from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import streams
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.institution.institution import Institution, Rules

@@ -17,18 +17,13 @@ from dpmosaic.common.history import START, Mark
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import (
     Acceptance,
-    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
-    Purpose,
-    ReleaseTerms,
-    ScoreQuery,
 )
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
@@ -39,7 +34,9 @@ from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.queries import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose, ReleaseTerms
 from support.changed import changed
 from support.terms import RELEASE_ID, terms_of, terms_with
 

@@ -11,7 +11,7 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
-from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
+from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.promises.statement import TERMS
 from dpmosaic.common.protocols.arithmetic.ring import Ring
@@ -19,6 +19,7 @@ from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose, ReleaseTerms
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.home.folder import LEDGER

@@ -8,10 +8,11 @@ import numpy as np
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import evaluator as steps
-from dpmosaic.common.messages import DeliveryKind, ScoreQuery
+from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.shape import ScoreShape
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec, streams
 from support import taps
 from support.parties import measurer_over
@@ -76,11 +77,11 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
 
     def seen(self, delivery, chunks, size):
         sent = unsealed(self, delivery, chunks, size)
-        received[delivery.query_id, self._me, delivery.sender, delivery.step] = sent
+        received[delivery.query_id, self.me, delivery.sender, delivery.step] = sent
         return sent
 
     def beginning(self):
-        computing[:] = [self._query.query_id, EVALUATORS[self.role]]
+        computing[:] = [self._resharing.query.query_id, EVALUATORS[self.role]]
         return begun(self)
 
     def multiplied(left, right, zero):

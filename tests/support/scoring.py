@@ -5,15 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import (
-    Delivery,
-    DeliveryKind,
-    OpeningRequest,
-    ScoreQuery,
-)
+from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.scores.query import references_digest, score_shape
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire.streams import decode_answer
 from support.changed import changed
 from support.terms import RELEASE_ID

@@ -3,11 +3,12 @@
 from dataclasses import fields, replace
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
+from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose, ReleaseTerms
 
 
 def id_of(label):

@@ -7,8 +7,9 @@ import numpy as np
 
 from dpmosaic.common.canonical.terms import decode_terms
 from dpmosaic.common.data.interactions import differences
-from dpmosaic.common.messages import AnswerRequest, MarginalQuery, ScoreQuery, SignedTerms
+from dpmosaic.common.messages import AnswerRequest, SignedTerms
 from dpmosaic.common.privacy.cost import grid_of
+from dpmosaic.common.queries import MarginalQuery, ScoreQuery
 from dpmosaic.common.wire import codec, streams
 
 

@@ -17,14 +17,8 @@ from dpmosaic.common import errors
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
 from dpmosaic.common.frames import FRAME_BYTES
-from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
-    Acknowledgement,
-    AnswerForm,
-    Delivery,
-    DeliveryKind,
-    MarginalQuery,
-)
+from dpmosaic.common.messages import PROTOCOL_VERSION, Acknowledgement, Delivery, DeliveryKind
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient

@@ -9,7 +9,7 @@ import pytest
 from dpmosaic.common import errors
 from dpmosaic.common.data.view import View
 from dpmosaic.common.frames import FRAME_BYTES
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy

@@ -10,9 +10,10 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PartyUnavailable, PolicyError
-from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest, Purpose, PushRequest
+from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest, PushRequest
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient

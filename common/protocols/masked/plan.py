@@ -18,7 +18,7 @@ from ...data.domain import Clique
 from ...data.grouping import last_code_apart
 from ...data.view import View
 from ...errors import DataError, ProtocolError
-from ...privacy.cost import WEIGHT_PARTS
+from ...privacy.cost import ROWS_PER_PERSON, WEIGHT_PARTS
 from ...privacy.distributed import DistributedNoise
 from ..aligned import Population
 from ..arithmetic.ring import WIDE, Ring, Words
@@ -120,7 +120,7 @@ class MaskedPlan(Partition):
         if self.check and self.slice_count < len(self.roster):
             raise DataError(
                 f"check: {CHECK!r} proves that a row is one-hot, and the row of a person with all rows is "
-                "not; leave it out, or plan a number of rows_per_person"
+                f"not; leave it out, or plan a number of {ROWS_PER_PERSON}"
             )
         if self.sample:
             raise DataError("sample: expected all people of a plan of people with all rows; leave it out")

@@ -495,6 +495,7 @@ const verifier = (() => {
         release_id: from.text(), certificate: from.text(), zcdp_rho: from.real(),
         runs: from.byName(() => from.items(from.integer)), labels: from.byName(names), labels_delta: from.real(),
       })),
+      related: from.optional(() => need(false, "a part of a release of related tables, which is not verified here")),
       tolerated: 0n, evaluators: [], dealers: [], check: "", sample: 0n,
     };
     if (form === 1n)

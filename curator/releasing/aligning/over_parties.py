@@ -16,19 +16,14 @@ from ....common.bounded import json_of
 from ....common.crypto.identity import Identity
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Domain
-from ....common.messages import (
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    OpeningRequest,
-    ReleaseTerms,
-    alignment_query,
-)
+from ....common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest
 from ....common.privacy.cost import counting_cost
 from ....common.promises.statement import Claim
 from ....common.protocols.alignment.dummies import AlignmentNoise
 from ....common.protocols.alignment.matching import Matching, match, match_across
 from ....common.protocols.alignment.plan import DDH, AlignmentPlan
+from ....common.queries import alignment_query
+from ....common.terms import ReleaseTerms
 from ....common.version import __version__
 from ....common.wire.alignments import positions_payload
 from ...certificates.alignment import AlignmentCertificate

@@ -11,12 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from ....common.errors import DataError
-from ....common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
+from ....common.messages import PROTOCOL_VERSION
 from ....common.privacy.budget import Budget
 from ....common.protocols.aligned import DEFAULT_RHO, Population
 from ....common.protocols.alignment.match_keys import MatchKey
 from ....common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
 from ....common.release_spec import ReleaseSpec
+from ....common.terms import Purpose, ReleaseTerms
 from ...parties.federation import Federation
 
 

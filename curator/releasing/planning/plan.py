@@ -16,7 +16,7 @@ from ....common.errors import DataError
 from ....common.forms.options import options_of
 from ....common.forms.tables import check_file
 from ....common.privacy.budget import Budget
-from ....common.privacy.cost import ALL_ROWS
+from ....common.privacy.cost import ROWS_PER_PERSON
 from ....common.privacy.rows_of_person import ALL
 from ....common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ....common.protocols.registry import MASKED, Protocol, protocol_named
@@ -191,9 +191,9 @@ def _tables(form: Mapping[str, Any], folder: Path, spec: ReleaseSpec) -> Planned
             raise DataError(f"plan: {key} in [release] goes with a single table; take it out")
     if any("leaves_out" in piece for piece in slices):
         raise DataError("plan: leaves_out goes with a single table; state the tables of parties in holds")
-    if spec.rows_per_person != ALL_ROWS:
+    if spec.unit.parts == 1:
         raise DataError(
-            f"plan: related tables are released for people with all rows; set rows_per_person = {ALL!r}"
+            f"plan: related tables are released for people with all rows; set {ROWS_PER_PERSON} = {ALL!r}"
         )
     if spec.protocol != MASKED.name:
         raise DataError(
@@ -241,13 +241,13 @@ def _alignment(section: Mapping[str, Any] | None, spec: ReleaseSpec) -> Alignmen
     """The order of an alignment, if the release can use one."""
     if section is None:
         return None
-    if spec.protocol != MASKED.name or spec.rows_per_person not in (1, ALL_ROWS):
+    if spec.protocol != MASKED.name or spec.unit.multiple > 1:
         raise DataError(
-            f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 or {ALL!r} over aligned "
+            f"plan: expected the protocol {MASKED.name!r} with {ROWS_PER_PERSON} = 1 or {ALL!r} over aligned "
             "rows, got another; fix it or remove [alignment]"
         )
     order = AlignmentOrder.parse(section)
-    if spec.rows_per_person == ALL_ROWS:
+    if spec.unit.parts > 1:
         check_population(order.population)
     return order
 

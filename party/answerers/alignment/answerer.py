@@ -12,18 +12,12 @@ from ....common.crypto.randomness import KEY_BYTES, RandomStream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.extras import require_extra
-from ....common.messages import (
-    AnswerForm,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    MarginalQuery,
-    ReleaseTerms,
-    alignment_query,
-)
+from ....common.messages import Delivery, DeliveryKind, Introduction
 from ....common.protocols.alignment.plan import DDH, AlignmentPlan
 from ....common.protocols.alignment.tokens import PartyTokens, party_tokens
 from ....common.protocols.masked.plan import Chain
+from ....common.queries import AnswerForm, MarginalQuery, alignment_query
+from ....common.terms import ReleaseTerms
 from ....common.wire.alignments import decode_positions, encode_tokens
 from ...accounts.account import Account
 from ...accounts.rows import Placement

@@ -8,25 +8,19 @@ from ....common.canonical.queries import query_digest
 from ....common.data.people import PeopleRows
 from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
+from ....common.dealing.evaluator import Resharing
 from ....common.errors import PolicyError, ProtocolError
-from ....common.messages import (
-    AnswerForm,
-    DealRequest,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    MarginalQuery,
-    ReleaseTerms,
-    ScoreQuery,
-)
+from ....common.messages import DealRequest, Delivery, DeliveryKind, Introduction
 from ....common.protocols.masked.plan import Chain, MaskedPlan
+from ....common.queries import AnswerForm, MarginalQuery, ScoreQuery
+from ....common.terms import ReleaseTerms
 from ....common.wire.streams import encode_answer
 from ...accounts.account import Account
 from ...institution.held import bytes_on_disk, place_rows
 from ...institution.institution import Institution
 from ...policies.allowance import MB
 from ..answerer import Answerer
-from ..scores import LocalScores, ScoreRun
+from ..scores import ScoreRun
 from .scores import SharedScores
 from .session import MaskedSession
 
@@ -173,14 +167,18 @@ class MaskedAnswerer(Answerer):
         answer = session.answer(query_digest(query), query.sigma, share, stream, view)
         return encode_answer([self.account.bind_answer(query, answer)], ring.word_bytes)
 
-    def score_run(self, query: ScoreQuery) -> ScoreRun:
+    def _score_run(self, query: ScoreQuery) -> ScoreRun:
         """Scores computed with the other parties, or locally by a single party."""
         plan = _plan(self.account.terms)
         if len(plan.roster) > 1:
-            return SharedScores(self._introduced_session(), query)
+            session = self._introduced_session()
+            return SharedScores(session, Resharing(plan, query, session.me, session.peers))
         for view in query.views:
             plan.check_view(view)
-        return LocalScores(self._rows(), query, plan.parts)
+        return super()._score_run(query)
+
+    def _scored_rows(self) -> Rows:
+        return self._rows()
 
     def _introduced_session(self) -> MaskedSession:
         """The session; after a restart, created from the introduction in the ledger."""

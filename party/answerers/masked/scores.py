@@ -11,7 +11,7 @@ from ....common.crypto.digests import content_digest
 from ....common.crypto.randomness import RandomStream
 from ....common.dealing.evaluator import Resharing, ScoreEvaluator
 from ....common.errors import ProtocolError
-from ....common.messages import Delivery, ScoreQuery
+from ....common.messages import Delivery
 from .session import MaskedSession
 
 
@@ -23,22 +23,19 @@ class SharedScores:
 
     Args:
         session: the party's session of the release.
-        query: the score query.
+        resharing: step 0 of the score query.
 
     Raises:
         DeliveriesLost: a product was not computed.
-        ProtocolError: the plan names no evaluators, or its ring is too small.
     """
 
-    def __init__(self, session: MaskedSession, query: ScoreQuery) -> None:
+    def __init__(self, session: MaskedSession, resharing: Resharing) -> None:
         plan = session.plan
-        if not plan.evaluators:
-            raise ProtocolError("the plan names no evaluators of scores; measure marginals")
-        self.query = query
+        self.query = resharing.query
         self._session = session
-        self._resharing = Resharing(plan, query, session.me, session.peers)
-        self._shape = self._resharing.shape
-        for view in dict.fromkeys(query.views):
+        self._resharing = resharing
+        self._shape = resharing.shape
+        for view in dict.fromkeys(self.query.views):
             session.check_share(view)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
         self._evaluates = session.me in plan.evaluators
@@ -69,9 +66,7 @@ class SharedScores:
         self._cells = np.concatenate([shares[view] for view in self.query.views])
         session.binding.use("cells of scores", self.query.query_id, content_digest([self._cells.data]))
         if self._evaluates:
-            self._evaluator = ScoreEvaluator(
-                self._resharing, self.query, session.me, session.peers, self._cells
-            )
+            self._evaluator = ScoreEvaluator(self._resharing, self._cells)
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """A part of the cells or the seeds in step 0, a step of the evaluator after it."""

@@ -19,7 +19,7 @@ from ....common.data.view import View
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
-from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
+from ....common.messages import Delivery, DeliveryKind, Introduction
 from ....common.promises.binding import Binding, digest_of_labels
 from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked import products, reveal
@@ -39,6 +39,7 @@ from ....common.protocols.masked.presence import columns_in
 from ....common.protocols.masked.products import Codes
 from ....common.protocols.masked.ranges import left_range, right_range
 from ....common.protocols.masked.sampling import SampledRows, sampled_positions
+from ....common.terms import ReleaseTerms
 from ....common.wire.streams import row_blocks
 from ...policies.allowance import Allowance
 from .checks import Checks

@@ -12,7 +12,7 @@ from hypothesis import example, given
 
 from dpmosaic.common.canonical.queries import encode_asked, query_digest
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import AlignmentQuery, AnswerForm, MarginalQuery, ScoreQuery
+from dpmosaic.common.queries import AlignmentQuery, AnswerForm, MarginalQuery, ScoreQuery
 from support.changed import changed
 from support.messages import (
     GROUPED,

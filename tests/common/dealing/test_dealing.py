@@ -13,13 +13,14 @@ from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START
-from dpmosaic.common.messages import DealRequest, DeliveryKind, OpeningRequest, ScoreQuery
+from dpmosaic.common.messages import DealRequest, DeliveryKind, OpeningRequest
 from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.common.protocols.masked.plan import labels
+from dpmosaic.common.queries import ScoreQuery
 from support.masked import DEALERS, identity, plan_of, terms_of
 from support.terms import RELEASE_ID
 
@@ -240,7 +241,7 @@ def test_a_dealer_deals_the_rows_of_one_chain_and_nothing_that_parties_send(deal
 def test_a_dealer_that_is_no_evaluator_opens_nothing(dealt):
     query = ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 1.0, bytes(32), 1, 1)
     with pytest.raises(ProtocolError, match="evaluates scores only if the plan names it"):
-        dealt.dealings[FIRST].prepare_scores(query)
+        dealt.dealings[FIRST].scores.prepare(query)
     with pytest.raises(ProtocolError, match="holds no rows"):
         dealt.dealings[FIRST].open(OpeningRequest(RELEASE_ID, (A,), EAST))
 

@@ -19,13 +19,14 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import AnswerForm, Introduction, MarginalQuery
+from dpmosaic.common.messages import Introduction
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.noise import noisy_counts
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policies.policy import Policy
 from support.parties import party_of

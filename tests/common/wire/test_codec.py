@@ -22,17 +22,16 @@ from dpmosaic.common.messages import (
     DealRequest,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
     PushRequest,
-    ScoreQuery,
     SignedTerms,
     Verdict,
 )
 from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.promises.statement import Claim, Entry
+from dpmosaic.common.queries import MarginalQuery, ScoreQuery
 from dpmosaic.common.wire import codec, streams
 from support.messages import (
     ACCEPTANCE,

@@ -9,15 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    DealRequest,
-    Introduction,
-    MarginalQuery,
-    OpeningRequest,
-    PartyDescription,
-    ScoreQuery,
-)
+from dpmosaic.common.messages import DealRequest, Introduction, OpeningRequest, PartyDescription
 from dpmosaic.common.promises.statement import Entry
+from dpmosaic.common.queries import MarginalQuery, ScoreQuery
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire import party_pb2 as pb
 

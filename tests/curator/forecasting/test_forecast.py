@@ -12,7 +12,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.curator.forecasting.display import print_forecast
 from dpmosaic.curator.forecasting.forecast import forecast
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, Needs
@@ -43,7 +43,9 @@ class Setting:
         a, c = rng.integers(0, 6, RECORDS), rng.integers(0, 5, RECORDS)
         codes = np.column_stack([a, a // 2, c, c // 3])[:, : len(sizes)] % list(sizes.values())
         table = Table.from_codes(Domain.coded(sizes), codes)
-        policy = network.policy_for(self.plan.spec.protocol, Adjacency.ZERO_OUT, 0.5, dealers=count)
+        policy = network.policy_for(
+            self.plan.spec.protocol, PrivacyUnit(Adjacency.ZERO_OUT), 0.5, dealers=count
+        )
         pieces, seed = partition(table, Grid.parse(grid, table.domain, RECORDS)), RandomStream.from_seed(1)
         self.links = network.start_parties(pieces, policy, seed, dealers=count)
         dealing = network.start_dealers(count, seed, self.links) if count else []

@@ -10,9 +10,9 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.messages import Purpose
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.common.terms import Purpose
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.releasing.agreement import Proposal, agree

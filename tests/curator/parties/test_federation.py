@@ -19,15 +19,8 @@ from dpmosaic.common.errors import (
     ProtocolError,
 )
 from dpmosaic.common.history import START
-from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
-    Acceptance,
-    AnswerForm,
-    MarginalQuery,
-    PartyDescription,
-    SignedTerms,
-    Verdict,
-)
+from dpmosaic.common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, SignedTerms, Verdict
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect

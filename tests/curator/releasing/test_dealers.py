@@ -10,7 +10,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.dealing.dealer import Dealer
 from dpmosaic.party.serving.servicer import PartyServicer
@@ -56,7 +56,7 @@ def setting(tmp_path):
     table = Table.from_codes(
         Domain.coded(SIZES), np.column_stack([np.arange(80) // 3 % n for n in SIZES.values()])
     )
-    policy = network.policy_for("masked", Adjacency.ZERO_OUT, 0.5, dealers=3)
+    policy = network.policy_for("masked", PrivacyUnit(Adjacency.ZERO_OUT), 0.5, dealers=3)
     pieces = partition(table, Grid.parse("2x2", table.domain, 80))
     links = network.start_parties(pieces, policy, KEYS, dealers=3)
     dealers = dict(zip(NAMES, network.start_dealers(3, KEYS, links), strict=True))

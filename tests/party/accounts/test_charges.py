@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, ScoreQuery
+from dpmosaic.common.queries import AnswerForm, ScoreQuery
 from dpmosaic.party.accounts.ledger import Ledger
 from support.changed import changed
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything

@@ -34,7 +34,7 @@ import os
 from fractions import Fraction
 from pathlib import Path
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.party.accounts.ledger import Ledger
 ledger = Ledger(Path({str(path)!r}))
 def charge():

@@ -6,10 +6,8 @@ from scipy import stats
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
-from dpmosaic.common.messages import (
-    AnswerForm,
-)
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from dpmosaic.common.queries import AnswerForm
 from support.changed import changed
 from support.lone_party import QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for

@@ -12,8 +12,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
-from dpmosaic.common.messages import ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
+from dpmosaic.common.queries import ScoreQuery
 from support.changed import changed
 from support.lone_party import POLICY, QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for

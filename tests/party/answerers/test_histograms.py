@@ -11,13 +11,9 @@ from scipy import stats
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.history import START
-from dpmosaic.common.messages import (
-    Acceptance,
-    AnswerForm,
-    Introduction,
-    OpeningRequest,
-)
+from dpmosaic.common.messages import Acceptance, Introduction, OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
+from dpmosaic.common.queries import AnswerForm
 from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for

@@ -15,10 +15,10 @@ from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch, decode_labels
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import AnswerKind, Budget
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from dpmosaic.common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire.streams import decode_words
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer

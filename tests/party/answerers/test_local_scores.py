@@ -11,14 +11,10 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    Delivery,
-    DeliveryKind,
-    OpeningRequest,
-    ScoreQuery,
-)
+from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
 from dpmosaic.common.protocols.scores.query import references_digest
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.accounts.ledger import Ledger
 from support.parties import party_of

@@ -15,16 +15,13 @@ from dpmosaic.common.errors import MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.history import Mark
 from dpmosaic.common.messages import (
     AbandonRequest,
-    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
-    ScoreQuery,
 )
 from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.promises.binding import Binding, BindingsInMemory
@@ -33,6 +30,7 @@ from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.common.queries import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.dealing.dealer import Dealer

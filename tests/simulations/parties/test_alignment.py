@@ -7,7 +7,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentOrder
 from dpmosaic.simulations.parties.alignment import align
 from dpmosaic.simulations.parties.network import policy_for, start_parties
@@ -25,7 +25,7 @@ def aligned(grid, rho, seed=1):
     stream = RandomStream.from_seed(seed)
     cut = Grid.parse(grid, DOMAIN, TABLE.record_count)
     tables, identifiers = PEOPLE.scatter(TABLE, cut, stream.child("people").generator())
-    policy = policy_for("masked", Adjacency.ZERO_OUT, 1.0, Fraction(rho))
+    policy = policy_for("masked", PrivacyUnit(Adjacency.ZERO_OUT), 1.0, Fraction(rho))
     links = start_parties(tables, policy, stream.child("parties"), identifiers)
     order = AlignmentOrder.parse({"rho": rho})
     return align(links, DOMAIN, order, SPEC, stream.child("alignment")), identifiers

@@ -9,8 +9,9 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, AnswerRequest, MarginalQuery, SignedTerms
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerRequest, SignedTerms
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.parties.network import InProcessConnection, policy_for, start_parties
@@ -18,7 +19,7 @@ from support.changed import changed
 from support.terms import RELEASE_ID, id_of, terms_for, terms_of, terms_with
 
 TERMS = terms_of()
-POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
+POLICY = policy_for("indicator", PrivacyUnit(Adjacency.ZERO_OUT), 1.0)
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 

@@ -15,7 +15,7 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, KEYINGS
 from dpmosaic.common.protocols.registry import CHECK, MASKED, protocol_named, protocol_names
@@ -90,8 +90,8 @@ class Scenario:
             links = aligned.links
         else:
             policy = policy_for(
-                self.protocol, Adjacency.ZERO_OUT, float(GRANTED[self.bits]), dealers=self.dealers,
-                labels_delta=1e-3,
+                self.protocol, PrivacyUnit(Adjacency.ZERO_OUT), float(GRANTED[self.bits]),
+                dealers=self.dealers, labels_delta=1e-3,
             )  # fmt: skip
             policy = replace(policy, lifetime_rho=self.releases * policy.lifetime_rho)
             links = start_parties(cut(TABLE, self.grid), policy, keys, dealers=self.dealers)

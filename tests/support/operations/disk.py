@@ -9,7 +9,8 @@ from pathlib import Path
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.history import START
-from dpmosaic.common.messages import Acceptance, AnswerRequest, ScoreQuery
+from dpmosaic.common.messages import Acceptance, AnswerRequest
+from dpmosaic.common.queries import ScoreQuery
 from dpmosaic.common.wire import codec, statements
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 from dpmosaic.party.accounts.ledger import Ledger

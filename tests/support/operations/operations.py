@@ -19,10 +19,11 @@ from dpmosaic.common.errors import (
     PolicyError,
     ProtocolError,
 )
-from dpmosaic.common.messages import AbandonRequest, AnswerForm, AnswerRequest, MarginalQuery, SignedTerms
+from dpmosaic.common.messages import AbandonRequest, AnswerRequest, SignedTerms
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import gaussian_sigma
 from dpmosaic.common.promises.statement import Claim, check_statement
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.approving.approvals import APPROVED, DENIED, PENDING

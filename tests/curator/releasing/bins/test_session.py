@@ -16,7 +16,7 @@ from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.labels import LabelSearch
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import verify_certificate
 from dpmosaic.curator.forecasting.forecast import forecast
@@ -77,7 +77,9 @@ class World:
         pieces = partition(self.table, Grid.parse("2x2", domain, RECORDS))
         keys = RandomStream.from_seed(7)
         stated = {"labels_delta": LABELS_DELTA}
-        limits = replace(network.policy_for(protocol, Adjacency.ZERO_OUT, RHO, **stated), **policy)
+        limits = replace(
+            network.policy_for(protocol, PrivacyUnit(Adjacency.ZERO_OUT), RHO, **stated), **policy
+        )
         self.links = network.start_parties(pieces, limits, keys)
         self.home = CuratorHome.create(folder / "curator", "curator")
         shown = self_signed("party", new_tls_key(), datetime.now(UTC))

@@ -5,14 +5,8 @@ import pytest
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
-from dpmosaic.common.messages import (
-    AnswerForm,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    MarginalQuery,
-    OpeningRequest,
-)
+from dpmosaic.common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.alignments import positions_payload
 from dpmosaic.curator.parties.federation import connect

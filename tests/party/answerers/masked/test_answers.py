@@ -12,16 +12,15 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.messages import (
     Acknowledgement,
-    AnswerForm,
     AnswerRequest,
     DealRequest,
     Delivery,
     DeliveryKind,
-    MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.changed import changed

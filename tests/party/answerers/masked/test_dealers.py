@@ -8,7 +8,8 @@ import pytest
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, DealRequest, DeliveryKind, MarginalQuery
+from dpmosaic.common.messages import DealRequest, DeliveryKind
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from support.changed import changed
 from support.masked import DEALERS, POLICY, Release, plan_of, terms_of
 from support.terms import RELEASE_ID

@@ -13,8 +13,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import peers as party_peers
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, DealRequest, DeliveryKind, MarginalQuery
+from dpmosaic.common.messages import DealRequest, DeliveryKind
 from dpmosaic.common.protocols.masked.masks import release_masks
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
 

@@ -10,15 +10,9 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError, ProtocolError
-from dpmosaic.common.messages import (
-    AnswerForm,
-    Delivery,
-    DeliveryKind,
-    MarginalQuery,
-    MultiplyRequest,
-    OpeningRequest,
-)
+from dpmosaic.common.messages import Delivery, DeliveryKind, MultiplyRequest, OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from support.changed import changed
 from support.terms import RELEASE_ID, id_of
 

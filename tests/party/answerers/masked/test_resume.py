@@ -10,8 +10,9 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
+from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.answerers.masked.session import MaskedSession

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
-from dpmosaic.common.messages import (
-    DeliveryKind,
-)
+from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.scores.query import references_digest
 from support.changed import changed
 from support.scoring import (

@@ -48,8 +48,8 @@ def unsealed():
     take = Resharing.unseal
 
     def seen(self, delivery, chunks, size):
-        found[delivery.sender, self._me, delivery.step] = take(self, delivery, chunks, size)
-        return found[delivery.sender, self._me, delivery.step]
+        found[delivery.sender, self.me, delivery.step] = take(self, delivery, chunks, size)
+        return found[delivery.sender, self.me, delivery.step]
 
     return seen, found
 
