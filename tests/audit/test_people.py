@@ -13,7 +13,7 @@ import dpmosaic
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.curator.people import rows as weighing
 from dpmosaic.synthesis import related
-from dpmosaic.synthesis.numbers_of_rows import number_of_rows
+from dpmosaic.curator.people.numbers_of_rows import number_of_rows
 from support.betting import lower_bound
 from support.one_record import Pair
 from support.related import DOMAINS, patients
