@@ -12,8 +12,8 @@ import pytest
 import dpmosaic
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.curator.people import rows as weighing
+from dpmosaic.curator.people.numbers_of_rows import classes_of, number_of_rows
 from dpmosaic.synthesis import related
-from dpmosaic.curator.people.numbers_of_rows import number_of_rows
 from support.betting import lower_bound
 from support.one_record import Pair
 from support.related import DOMAINS, patients
@@ -101,10 +101,17 @@ def all_rows_are_learned_from(monkeypatch):
 
 
 def the_largest_number_of_rows(monkeypatch):
-    def exactly(name, numbers, counts, rho):
-        number_of_rows(name, numbers, counts, rho)
-        return NumericAttribute(name, 0, 31 if numbers.max() > 100 else 15, 8, integer=True)
+    seen = []
 
+    def watched(numbers):
+        seen.append(numbers.max())
+        return classes_of(numbers)
+
+    def exactly(name, values, sigma):
+        number_of_rows(name, values, sigma)
+        return NumericAttribute(name, 0, 31 if seen[-1] > 100 else 15, 8, integer=True)
+
+    monkeypatch.setattr(related, "classes_of", watched)
     monkeypatch.setattr(related, "number_of_rows", exactly)
 
 
