@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ..clocks import REMEDY
 from ..errors import DataError
+from .clocks import REMEDY
 
 VALID_DAYS = 730
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import grpc
 
-from ..clocks import REMEDY
+from ..crypto.clocks import REMEDY
 from ..errors import BudgetError, DataError, MosaicError, PartyUnavailable, PolicyError, ProtocolError
 from .refusals import decode_refusal, encode_refusal
 

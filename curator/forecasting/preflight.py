@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ...common.clocks import REMEDY
 from ...common.crypto.certificates import WARNED_DAYS
+from ...common.crypto.clocks import REMEDY
 from ...common.errors import MosaicError
 from ...common.federation.card import Card
 from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from ...common.clocks import ALLOWED_S, REMEDY
 from ...common.crypto.certificates import Certificate
+from ...common.crypto.clocks import ALLOWED_S, REMEDY
 from ...common.errors import DataError, PartyUnavailable
 from .client import Connection, PartyClient, ProbeResult
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from ...common.bounded import json_of
-from ...common.clocks import ALLOWED_S, REMEDY
+from ...common.crypto.clocks import ALLOWED_S, REMEDY
 from ...common.errors import DataError, MosaicError
 from ...common.messages import PROTOCOL_VERSION
 from ...common.version import __version__

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import grpc
 
-from ...common.clocks import REMEDY
+from ...common.crypto.clocks import REMEDY
 from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
 from ...common.wire import attached
 from ...common.wire.status import error_of, reason, status_of
