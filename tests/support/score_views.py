@@ -86,7 +86,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
 
     def multiplied(left, right, zero):
         layer = sum(key[:2] == tuple(computing) for key in held)
-        # A wire that is a factor of several products is looked at once, or its words would not be independent.
+        # A wire that is a factor of several products counts once: its words would not be independent.
         wires = dict.fromkeys(wire.tobytes() for side in (left, right) for wire in side[0] ^ side[1])
         held[(*computing, layer)] = wide(b"".join(wires))
         return component(left, right, zero)
