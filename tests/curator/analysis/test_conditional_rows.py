@@ -59,7 +59,7 @@ def plain(release):
 
 def random_condition(rng, name, values):
     """A condition on an attribute, by values that occur."""
-    known = values.dropna().generate(2, random_state=int(rng.integers(2**31))).tolist()
+    known = values.dropna().sample(2, random_state=int(rng.integers(2**31))).tolist()
     kinds = [NOT_MISSING]
     if values.isna().any():
         kinds.append(None)
