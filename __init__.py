@@ -5,7 +5,7 @@ A release: synthesize(data, epsilon) of one table, or of related ones; simulate(
     budget(data) says what all releases of a table promise together, and sets a limit: TableBudget.
 A finished one: load(folder), load_people(folder), load_model(file); Release and PeopleRelease with table,
     generate, query, mean, copies, save; Answer and Estimates, with intervals; combine; Certificate.
-Compared with the real table, not for publication: evaluate, compare, Evaluation.
+Compared with the real table, not for publication: evaluate, compare, Evaluation; attack, Attacks.
 Data: Domain, Table, Workload, Grid, Budget; draft(data) drafts a domain, Draft; encode, decode, read_table;
     load_dataset, public tables to try.
 Attributes: Attribute, BooleanAttribute, CategoricalAttribute, NumericAttribute, DateAttribute,

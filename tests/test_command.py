@@ -75,7 +75,7 @@ LIGHT = [
     ("curator enroll curator clinic.json --address 127.0.0.1:1", {"cryptography"}),
     ("curator federation curator", {"cryptography"}),
     ("mechanisms", set()),
-    ("schema plan", {"cryptography"}),
+    ("schema plan", {"cryptography", "numpy"}),
     ("schema policy", set()),
     ("schema dealer", {"cryptography"}),
     ("schema domain", set()),

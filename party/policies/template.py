@@ -41,12 +41,12 @@ domain = "domain.json"
 # identifiers = { national_id = "nid", surname = "name", born = "date_of_birth" }
 
 # In place of [source], related tables of the same people, each with one of the sources above:
-# [tables.stays]
-# domain = "stays.json"          # without one, the table holds keys alone, such as a list of people
-# file = "stays.parquet"
-# key = "stay"                   # if rows of other tables belong to its rows
-# belongs_to = { id = "patients" }
-# order = "admitted"
+#   [tables.stays]
+#   domain = "stays.json"        # without one, the table holds keys alone, such as a list of people
+#   file = "stays.parquet"
+#   key = "stay"                 # if rows of other tables belong to its rows
+#   belongs_to = { id = "patients" }
+#   order = "admitted"
 
 [records]
 # One record is one row of one slice. Without same_as, the party takes part only alone.

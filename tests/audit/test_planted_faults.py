@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common import messages
+from dpmosaic.common import queries
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError
@@ -45,12 +45,12 @@ def half_the_noise(monkeypatch):
 
 def scores_not_charged(monkeypatch):
     """Neither by the accountant nor by a ledger."""
-    for module in (scores, messages):
+    for module in (scores, queries):
         monkeypatch.setattr(module, "score_cost", lambda *_: Fraction(0))
 
 
 def one_charge_for_a_batch(monkeypatch):
-    for module in (scores, messages):
+    for module in (scores, queries):
         monkeypatch.setattr(module, "score_cost", lambda sigma, adjacency, _: score_cost(sigma, adjacency, 1))
 
 

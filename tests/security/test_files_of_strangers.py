@@ -395,7 +395,7 @@ def test_a_cost_in_a_statement_that_is_no_fraction_is_refused_at_once(cost):
 GUARDED = {
     # Beside the reader: what DuckDB says of a query, what our own daemons log, what a contract checks.
     "json.loads": {
-        *("common/bounded.py", "party/sources/query.py"),
+        *("common/bounded.py", "party/sources/ordering.py", "party/sources/query.py"),
         *("simulations/local_network/network.py", "simulations/contracts/mechanism.py"),
     },
     "json.load": set(),

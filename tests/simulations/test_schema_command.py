@@ -182,7 +182,6 @@ WRONG = [
         )
     ),
     (WrittenFile.POLICY, {"source": {"file": "rows.csv"}}),
-    (WrittenFile.POLICY, {}),
     *(
         (WrittenFile.DEALER, {"policy": policy})
         for policy in (

@@ -11,7 +11,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.privacy import distributed, noise
-from dpmosaic.common.promises import pricing
+from dpmosaic.common import queries
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import CERTIFICATE, sha256_of
 from dpmosaic.curator.measurers import scores
@@ -100,7 +100,7 @@ def ends_of_the_rows(rows):
 
 def a_score_that_is_not_charged(rows):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (scores, pricing):
+        for module in (scores, queries):
             patch.setattr(module, "score_cost", lambda *_: Fraction(0))
         return released(rows)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique
 from ....common.errors import ModelError
 from ..structure.junction_tree import JunctionTree
-from ..structure.zeros import EXCLUDED, zeros_of
+from ..structure.zeros import EXCLUDED_SHARE, zeros_of
 from .belief_propagation import Workspace, pass_messages, write_belief
 from .layout import lay_out
 
@@ -66,7 +66,7 @@ class MarginalOracle:
         """The cells of the cliques that rules exclude, shape (n,); None without rules."""
         if not self._zeros.masks:
             return None
-        return self(np.zeros(self._cells))[0] <= EXCLUDED * self.total
+        return self(np.zeros(self._cells))[0] <= EXCLUDED_SHARE * self.total
 
     def beliefs(self) -> tuple[Array, ...]:
         """The marginals of the tree's cliques at the latest call, each of its clique's shape."""

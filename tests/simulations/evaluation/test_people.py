@@ -138,7 +138,7 @@ def test_one_table_with_a_key_is_compared_as_people_and_rows():
 
 
 def test_choices_of_flat_tables_are_refused(made):
-    with pytest.raises(DataError, match="label"):
+    with pytest.raises(DataError, match="target"):
         dpmosaic.evaluate(patients(), made, target="sex")
 
 

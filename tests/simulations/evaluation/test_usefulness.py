@@ -215,16 +215,16 @@ def test_a_number_that_is_always_missing_in_training_is_no_obstacle():
 
 def test_refuses_a_label_that_does_not_exist_or_has_one_value():
     some = rows(50, 0)
-    with pytest.raises(DataError, match="label: expected an attribute of the domain beside others, got 'x'"):
+    with pytest.raises(DataError, match="target: expected an attribute of the domain beside others, got 'x'"):
         usefulness.usefulness(some, some, "x")
-    with pytest.raises(DataError, match="label 'own': expected two values or more in the real rows"):
+    with pytest.raises(DataError, match="target 'own': expected two values or more in the real rows"):
         usefulness.usefulness(with_own(some, "no"), some, "own")
 
 
 def test_refuses_tables_without_rows_to_train_or_test_on():
     empty = rows(30, 0)
     empty = Values(empty.table, empty.numbers | {"age": np.full(30, np.nan)})
-    with pytest.raises(DataError, match="label 'age': expected rows with a value"):
+    with pytest.raises(DataError, match="target 'age': expected rows with a value"):
         usefulness.usefulness(rows(30, 1), empty, "age")
     with pytest.raises(DataError, match="expected rows with a value"):
         usefulness.usefulness(rows(1, 1), rows(30, 1), "own")

@@ -44,7 +44,7 @@ def test_folds_leave_out_each_row_once(data):
 
 def test_marginals_with_the_label_have_the_weight_of_the_cell(data, monkeypatch):
     asked = []
-    monkeypatch.setattr(measures, "simulate", lambda table, workload, **_: asked.append(workload) or 1 / 0)
+    monkeypatch.setattr(measures, "simulate", lambda *_, workload, **__: asked.append(workload) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run_cell(replace(CELL, label="income", label_weight=5.0, measures=("kway",)), DataFolder(data))
     (workload,) = asked
