@@ -31,6 +31,9 @@ from .spreadsheets import with_apostrophes
 
 Column = NDArray[Any]
 
+_JOINED_COLUMNS = 16
+"""Most columns whose texts are joined; numpy knows at most 64 axes."""
+
 _MOST_COMBINED = 2**14
 """Most combinations of codes whose joined texts are kept."""
 
@@ -119,7 +122,11 @@ class RowForms:
         runs: list[Clique] = []
         for name in self.columns:
             longer = (*runs[-1], name) if runs else ()
-            if longer and self.single.issuperset(longer) and self.domain.cells(longer) <= _MOST_COMBINED:
+            if (
+                0 < len(longer) <= _JOINED_COLUMNS
+                and self.single.issuperset(longer)
+                and self.domain.cells(longer) <= _MOST_COMBINED
+            ):
                 runs[-1] = longer
             else:
                 runs.append((name,))

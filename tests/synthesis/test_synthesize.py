@@ -468,3 +468,14 @@ def test_the_command_names_a_column_without_a_name(tmp_path):
     )
     assert done.exit_code == 0, done.exception
     assert "table.csv: column 1 has no name" in json.loads(done.stdout)["warnings"][0]
+
+
+def test_more_columns_of_one_value_than_an_array_has_axes_are_written(tmp_path):
+    data = pd.DataFrame({f"c{number}": ["x"] * 50 for number in range(100)})
+    domain = {name: ["x"] for name in data}
+    release = dpmosaic.synthesize(
+        data, 1.0, domain=domain, mechanism="independent", rows=4, seed=1, progress=False
+    )
+    release.save(tmp_path / "out")
+    written = pd.read_csv(tmp_path / "out" / "synthetic.csv", dtype=str)
+    assert written.equals(data[:4].astype(written.dtypes))
