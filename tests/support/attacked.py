@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import dpmosaic
-from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common import queries
+from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import CERTIFICATE, sha256_of
 from dpmosaic.curator.measurers import scores

@@ -29,7 +29,7 @@ SUMMARIES = {
 
 @pytest.fixture(scope="module")
 def made():
-    return release(summaries=SUMMARIES, mechanism="mosaic")
+    return release(epsilon=8.0, summaries=SUMMARIES, mechanism="mosaic", seed=1)
 
 
 @pytest.fixture(scope="module")
