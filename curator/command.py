@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -295,12 +294,9 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
 
 
 def _run(session: Session, json_output: bool) -> None:
-    from ..common.showing.terminal import Terminal
     from .certificates.json_values import to_json_values
-    from .parties.activity import Activity
     from .parties.private_folder import private_folder
-    from .releasing.progress import progress_bar, progress_lines
-    from .releasing.telling import notify_on_failure, say_how_to_resume
+    from .releasing.telling import shown_to_operator
     from .results.outputs import formula_warning
 
     if session.plan.tables is not None:
@@ -308,14 +304,7 @@ def _run(session: Session, json_output: bool) -> None:
 
         run_related(session, json_output)
         return
-    activity = Activity()
-    shown = (
-        progress_lines(partial(tell, err=True), activity)
-        if json_output
-        else progress_bar(Terminal(stderr=True), activity)
-    )
-    resumable = say_how_to_resume(session.journal, session.folder)
-    with resumable, notify_on_failure(session.home), shown as report:
+    with shown_to_operator(session, json_output) as (report, activity):
         released = session.run(report, activity)
     summary = {
         "out": str(session.folder),

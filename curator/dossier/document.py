@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader
 
 from ...common.showing.printable import printable
 from ...common.version import __version__
@@ -118,15 +118,11 @@ def pages() -> Environment:
 @cache
 def _texts() -> Environment:
     """The templates of Markdown, which escape its marks in all that is written into them."""
-    made = Environment(
+    return environment().overlay(
         loader=FileSystemLoader(OWN),
         autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
         finalize=lambda value: as_markdown(value) if isinstance(value, str) else value,
     )
-    return made
 
 
 def as_markdown(text: str) -> str:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 from ...common.showing.telling import tell
-from ...common.showing.terminal import Terminal
-from ..parties.activity import Activity
 from ..parties.private_folder import private_folder
-from ..releasing.progress import progress_bar, progress_lines
 from ..releasing.session import Session
-from ..releasing.telling import notify_on_failure, say_how_to_resume
+from ..releasing.telling import shown_to_operator
 from .session import RelatedSession
 
 
@@ -25,14 +21,7 @@ def run_related(session: Session, json_output: bool) -> None:
     Raises:
         MosaicError: it stopped.
     """
-    activity = Activity()
-    shown = (
-        progress_lines(partial(tell, err=True), activity)
-        if json_output
-        else progress_bar(Terminal(stderr=True), activity)
-    )
-    resumable = say_how_to_resume(session.journal, session.folder)
-    with resumable, notify_on_failure(session.home), shown as report:
+    with shown_to_operator(session, json_output) as (report, activity):
         made = RelatedSession(session).run(report, activity)
     certificate = made.certificate
     if json_output:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from ...common.bounded import read_bytes, toml_of
@@ -12,8 +13,13 @@ from ...common.federation.card import CURATOR
 from ...common.forms.tables import Key, Table, check_file
 from ...common.processes.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
 from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
+from ..mechanisms.parts.fitted import Report
+from ..parties.activity import Activity
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
+from .progress import progress_bar, progress_lines
+from .session import Session
 
 NAME = "notify.toml"
 """File in the curator's folder with a section [notify], as in a party's policy."""
@@ -38,6 +44,28 @@ def say_how_to_resume(journal: Journal, folder: Path) -> Iterator[None]:
         raise type(stopped)(
             f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}"
         ) from stopped
+
+
+@contextlib.contextmanager
+def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Report, Activity]]:
+    """What the command shows while a release is made, and says and sends if it stops.
+
+    Args:
+        session: of the release.
+        json_output: whether progress is lines on standard error, beside one JSON object.
+
+    Yields:
+        What takes the progress, and what counts the calls.
+    """
+    activity = Activity()
+    shown = (
+        progress_lines(partial(tell, err=True), activity)
+        if json_output
+        else progress_bar(Terminal(stderr=True), activity)
+    )
+    resumable = say_how_to_resume(session.journal, session.folder)
+    with resumable, notify_on_failure(session.home), shown as report:
+        yield report, activity
 
 
 @contextlib.contextmanager
