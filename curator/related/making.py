@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
@@ -21,6 +20,7 @@ from ...common.errors import BudgetError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
 from ...common.privacy.conversion import zcdp_rho
+from ...common.privacy.rounding import float_above, float_below
 from ...common.protocols.related import KnownColumn, RelatedPart
 from ...common.release_spec import ReleaseSpec
 from ..analysis.published import Drawn
@@ -262,7 +262,7 @@ class Making:
 
     def _choice_rho(self, table: PlannedTable) -> Fraction:
         """What the choice of bins of a table may cost; nothing if there is none to choose."""
-        return _floored(sum(self._choice_costs(table).values(), Fraction(0)))
+        return Fraction(float_below(sum(self._choice_costs(table).values(), Fraction(0))))
 
     def _choice_costs(self, table: PlannedTable) -> dict[str, Fraction]:
         """What it may cost by columns: numbers of rows as from one place, open ones a share."""
@@ -308,7 +308,7 @@ class Making:
         self._family = family.with_table(replace(family[name], groups=groups))
 
     def _records(self, name: str) -> tuple[str, ReleaseOrder, RelatedPart]:
-        spec = self._order.budget_of(_floored(self._rho[name]))
+        spec = self._order.budget_of(Fraction(float_below(self._rho[name])))
         if self._family[name].parent:
             spec = replace(spec, rows=None)
         workload = workload_of(self._family, name)
@@ -326,7 +326,7 @@ class Making:
         relations = tuple(
             replace(one, evened=self._family[one.table].evened) for one in self._order.tables.relations
         )
-        whole, left = _raised(self._granted), min(_raised(self._left), _raised(self._granted))
+        whole, left = float_above(self._granted), float_above(min(self._left, self._granted))
         return RelatedPart(self._order.whole, whole, left, name, relations, columns, dict(self._codings))
 
     def _made(
@@ -363,15 +363,3 @@ def _records(measured: tuple[Measurement, ...], columns: tuple[str, ...]) -> flo
     """The number of records of a table, from the noisy sums of its columns."""
     sums = [float(one.values.sum()) for one in measured if one.clique[0] in columns]
     return max(1.0, float(np.mean(sums)))
-
-
-def _floored(rho: Fraction) -> Fraction:
-    """The largest float that is at most this number."""
-    nearest = float(rho)
-    return Fraction(nearest if nearest <= rho else math.nextafter(nearest, 0.0))
-
-
-def _raised(rho: Fraction) -> float:
-    """A float that is at least this number."""
-    nearest = float(rho)
-    return nearest if nearest >= rho else math.nextafter(nearest, math.inf)

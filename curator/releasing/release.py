@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from ...common.data.workload import Workload
 from ...common.extensions import origin
 from ...common.labels import LabelSearch, label_search
 from ...common.measurement import Measurement
+from ...common.privacy.rounding import float_below
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol, protocol_named
@@ -111,7 +111,10 @@ class ReleaseOrder:
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
         whole = self.mechanism.granted(self.spec.budget.without_delta(self.labels_delta))
-        return whole if self.chosen is None else _float_below(whole - Fraction(self.chosen.zcdp_rho))
+        if self.chosen is None:
+            return whole
+        # Parties are sent floats.
+        return Fraction(float_below(whole - Fraction(self.chosen.zcdp_rho)))
 
     def proposal(self, release_id: str) -> Proposal:
         """The release as it is proposed to parties."""
@@ -233,9 +236,3 @@ def stated_plan(
         unseen=order.unseen,
         **stated_parties(partition) | ({} if named else {"names": ()}),
     )
-
-
-def _float_below(rho: Fraction) -> Fraction:
-    """The largest float that is at most this number; parties are sent floats."""
-    nearest = float(rho)
-    return Fraction(nearest if nearest <= rho else math.nextafter(nearest, -math.inf))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.privacy.partition_selection import LARGEST_DELTA
+from ...common.privacy.rounding import float_above
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...curator.certificates.certificate import Certificate
@@ -181,7 +181,7 @@ def _begun(
 ) -> Begun:
     """The release that has the rest of the budget, and the certificate of what was spent."""
     spent = counts.accountant.spent
-    rho = float(spent) if Fraction(float(spent)) >= spent else math.nextafter(float(spent), math.inf)
+    rho = float_above(spent)
     singles = tuple((name,) for name in table.domain.names)
     asked = replace(
         order,

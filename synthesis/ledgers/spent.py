@@ -11,6 +11,7 @@ from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.privacy.rounding import float_below
 from ...common.privacy.spending import Cost, together
 from ...curator.mechanisms.mechanism import Mechanism
 
@@ -139,8 +140,7 @@ def fits(spent: Sequence[Spent], limit: Budget) -> bool:
         return epsilon >= 0 and delta >= 0
     if epsilon <= 0 or delta <= 0:
         return False
-    # Rounded down; a difference of two floats that are close is exact.
-    rest = float(delta) if Fraction(float(delta)) <= delta else math.nextafter(float(delta), 0.0)
+    rest = float_below(delta)
     return rest > 0 and Budget(epsilon, rest).allows(whole.zcdp_rho)
 
 

@@ -21,7 +21,7 @@ class Rows:
 
     Attributes:
         codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
-            counted (`Family.counted`), shape (N,).
+            counted (`Family.counted_attributes`), shape (N,).
         parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
         parents: number of rows of the parent table.
     """
