@@ -175,7 +175,7 @@ class _Attack:
             "the published measurements": published**2,
             "the first step, whose counts are not published": 2 * first,
             "scores, which are not published": 2 * scores,
-            "measurements of groups of codes, which are not published": 2 * grouped,
+            "measurements of groups of codes, which this attack leaves out": 2 * grouped,
         }
         yield from ((name, part / whole) for name, part in named.items())
         yield (
