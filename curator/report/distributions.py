@@ -15,8 +15,9 @@ from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import DateAttribute, GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.binning.scale import Scale
-from ...common.data.rules.plain import extent
 from ...common.data.table import Table
+from .axis import Axis, number_ticks
+from .time_ticks import time_ticks
 
 COLUMNS_WIDTH, COLUMNS_HEIGHT = 320.0, 96.0
 """Size of a column chart, in drawing units."""
@@ -29,6 +30,9 @@ _ROWED_NUMBERS = 4
 _ROWED_CODES = 12
 
 Shares = NDArray[np.float64]
+
+Ticks = Callable[[Axis], Sequence[tuple[float, str]]]
+"""The numbers that are written at an axis, with their texts."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +54,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Columns:
-    """A column chart of ordered values.
+    """A column chart of numbers.
 
     Attributes:
-        synthetic: x, y, width and height of each column.
+        synthetic: x, y, width and height of each column; areas are as shares.
         real: the outline of the real distribution as an SVG path; None in a release.
-        low: label at the left end.
-        high: label at the right end.
+        axis: where numbers are drawn.
+        ticks: place from 0 to 1 and text of some numbers on the axis.
     """
 
     synthetic: tuple[tuple[float, float, float, float], ...]
     real: str | None
-    low: str
-    high: str
+    axis: Axis
+    ticks: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
@@ -107,16 +111,17 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             rows = _rows(list(map(shown, numbers.written(lowest))), shares)
             return Distribution(name, _count_text("value", len(rows)), rows, None, missing)
         atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
-        bins = extent(numbers)[: len(lone)][~lone]
+        bins = numbers.written(numbers.cells[~lone])
         columns = None
         if len(bins):
-            ends = shown(numbers.written(bins[0, :1])[0]), shown(numbers.written(bins[-1, 1:])[0])
-            columns = _columns([share[~lone] for share in shares], *ends)
-        return Distribution(name, _kind(attribute, numbers, len(bins)), atoms, columns, missing)
+            columns = _columns([share[~lone] for share in shares], bins, numbers.scale, _ticks_of(attribute))
+        kind = _kind(attribute, numbers, len(bins)) + _axis_note(columns)
+        return Distribution(name, kind, atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
         kind = _count_text("value", attribute.size)
         return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
-    columns = _columns(shares, "0", str(attribute.size - 1))
+    codes = np.arange(attribute.size, dtype=np.float64)
+    columns = _columns(shares, np.stack([codes, codes + 1], axis=1), Scale.LINEAR, number_ticks)
     return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
 
 
@@ -128,6 +133,14 @@ def _number_format(attribute: Attribute) -> Callable[[float], str]:
     return lambda number: f"{number:g}"
 
 
+def _ticks_of(attribute: Attribute) -> Ticks:
+    """What is written at the axis of an attribute: of dates round dates."""
+    if isinstance(attribute, DateAttribute):
+        moments = attribute.moments
+        return lambda axis: time_ticks(moments, axis.low, axis.high)
+    return number_ticks
+
+
 def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
     if isinstance(attribute, DateAttribute):
         timed = "times of day" if isinstance(attribute.moments, Clock) else "timestamps"
@@ -136,13 +149,13 @@ def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
         what = f"{attribute.unit_name} after {attribute.other}"
     else:
         what = "numbers"
-    scale = {
-        Scale.LINEAR: "",
-        Scale.LOG: " on a logarithmic scale",
-        Scale.SYMLOG: " on a symmetric log scale",
-    }
     atoms = f", {len(numbers.atoms)} by themselves" if numbers.atoms else ""
-    return f"{what} in {_count_text('bin', bins)}{scale[numbers.scale]}{atoms}"
+    return f"{what} in {_count_text('bin', bins)}{atoms}"
+
+
+def _axis_note(columns: Columns | None) -> str:
+    """What readers have to know of the axis."""
+    return "" if columns is None or columns.axis.scale is Scale.LINEAR else ", on a logarithmic axis"
 
 
 def _count_text(what: str, number: int) -> str:
@@ -177,22 +190,43 @@ def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
     return tuple(Row(*entry, scale) for entry in zip(named, found[0], real, strict=True))
 
 
-def _columns(shares: Sequence[Shares], low: str, high: str) -> Columns:
-    """Columns; neighbouring values are merged if there are more than fit."""
-    together = -(-len(shares[0]) // _DRAWN_BARS)
-    starts = np.arange(0, len(shares[0]), together)
-    binned = [np.add.reduceat(share, starts) for share in shares]
-    scale = COLUMNS_HEIGHT / max(1e-12, *(float(share.max()) for share in binned))
-    width = COLUMNS_WIDTH / len(starts)
+def _columns(shares: Sequence[Shares], edges: Shares, scale: Scale, ticks: Ticks) -> Columns:
+    """Columns as wide as their bins and of areas as the shares; bins that are too thin to see are merged.
+
+    Args:
+        shares: synthetic and perhaps real share of each bin.
+        edges: lower and upper bound of each bin, shape (bins, 2).
+        scale: of the domain.
+        ticks: the numbers at an axis and their texts.
+    """
+    axis = Axis.of(edges, shares[0], scale)
+    starts = _starts(axis.place(edges))
+    ends = np.append(starts[1:], len(edges)) - 1
+    left, right = axis.place(edges[starts, 0]), axis.place(edges[ends, 1])
+    wide = np.maximum(right - left, 1e-9)
+    dense = [np.add.reduceat(share, starts) / wide for share in shares]
+    height = COLUMNS_HEIGHT / max(1e-12, *(float(one.max()) for one in dense))
     columns = tuple(
-        (place * width, COLUMNS_HEIGHT - share * scale, width, share * scale)
-        for place, share in enumerate(binned[0].tolist())
+        (x * COLUMNS_WIDTH, COLUMNS_HEIGHT - share * height, width * COLUMNS_WIDTH, share * height)
+        for x, width, share in zip(left.tolist(), wide.tolist(), dense[0].tolist(), strict=True)
     )
     outline = None
-    if len(binned) > 1:
-        tops = (COLUMNS_HEIGHT - binned[1] * scale).tolist()
+    if len(dense) > 1:
+        tops = (COLUMNS_HEIGHT - dense[1] * height).tolist()
         steps = [
-            f"L{place * width:.2f} {top:.2f}H{(place + 1) * width:.2f}" for place, top in enumerate(tops)
+            f"L{x * COLUMNS_WIDTH:.2f} {top:.2f}H{end * COLUMNS_WIDTH:.2f}"
+            for x, end, top in zip(left.tolist(), right.tolist(), tops, strict=True)
         ]
         outline = f"M0 {COLUMNS_HEIGHT:.2f}" + "".join(steps) + f"V{COLUMNS_HEIGHT:.2f}"
-    return Columns(columns, outline, low, high)
+    shown = tuple((float(axis.place(np.array(number))), text) for number, text in ticks(axis))
+    return Columns(columns, outline, axis, shown)
+
+
+def _starts(places: Shares) -> NDArray[np.intp]:
+    """The first of the bins of each column, from their bounds on the axis."""
+    found, begun = [0], float(places[0, 0])
+    for place, start in enumerate(places[:, 0].tolist()):
+        if start - begun >= 1 / _DRAWN_BARS - 1e-9 and 1 - start >= 1 / (2 * _DRAWN_BARS):
+            found.append(place)
+            begun = start
+    return np.array(found, dtype=np.intp)

@@ -47,7 +47,8 @@ def test_columns_of_numbers_are_proportional_to_shares_and_fill_the_chart():
     age = NumericAttribute("age", 0, 40, 4, nullable=True, integer=False)
     shown = distribution("age", column(age, [0, 1, 1, 3, 4]), column(age, [4, 4, 0, 0]))
     assert shown.missing == (0.2, 0.5)
-    assert (shown.columns.low, shown.columns.high) == ("0", "40")
+    assert [text for _, text in shown.columns.ticks] == ["0", "10", "20", "30", "40"]
+    assert [place for place, _ in shown.columns.ticks] == pytest.approx([0, 0.25, 0.5, 0.75, 1])
     heights = [height for *_, height in shown.columns.synthetic]
     assert heights == pytest.approx(
         [0.2 / 0.5 * COLUMNS_HEIGHT, 0.4 / 0.5 * COLUMNS_HEIGHT, 0, 0.2 / 0.5 * COLUMNS_HEIGHT]
@@ -72,7 +73,7 @@ def test_dates_are_columns_between_their_bounds_with_a_row_for_each_atom():
     day = Domain.from_json({"day": form | {"atoms": ["9999-12-31"]}})["day"]
     shown = distribution("day", column(day, [0, 1, 1, 4]), column(day, [5, 3]))
     assert shown.kind == "dates in 4 bins, 1 by themselves"
-    assert (shown.columns.low, shown.columns.high) == ("2020-01-01", "2023-01-01")
+    assert [text for _, text in shown.columns.ticks] == ["2020", "2022", "2024"]
     assert [(row.label, row.synthetic, row.real) for row in shown.rows] == [("9999-01-01", 0.25, 0.0)]
     assert shown.missing == (0.0, 0.5)
 
@@ -92,14 +93,42 @@ def test_merges_many_bins_without_losing_any():
     shown = distribution("fine", column(fine, np.arange(1000)), None)
     heights = np.array([height for *_, height in shown.columns.synthetic])
     assert len(heights) == 63
-    assert heights[:-1] == pytest.approx(COLUMNS_HEIGHT)
-    # 62 columns of 16 bins each, and 8 bins for the last.
-    assert heights[-1] == pytest.approx(COLUMNS_HEIGHT / 2)
+    assert heights == pytest.approx(COLUMNS_HEIGHT)
+    widths = np.array([width for _, _, width, _ in shown.columns.synthetic])
+    assert widths.sum() == pytest.approx(COLUMNS_WIDTH)
+
+
+def area(columns):
+    """The part of the drawn area that each column takes."""
+    areas = np.array([width * height for _, _, width, height in columns.synthetic])
+    return areas / areas.sum()
+
+
+def test_columns_are_as_wide_as_their_bins_and_their_areas_are_as_the_shares():
+    paid = NumericAttribute("paid", 0, 100, 3, edges=(0.0, 10.0, 50.0, 100.0))
+    shown = distribution("paid", column(paid, [0, 1, 1, 2]), None).columns
+    assert [x for x, *_ in shown.synthetic] == pytest.approx([0, COLUMNS_WIDTH / 10, COLUMNS_WIDTH / 2])
+    assert area(shown) == pytest.approx([0.25, 0.5, 0.25])
+
+
+def test_numbers_that_crowd_at_one_end_are_on_a_logarithmic_axis_with_powers_of_ten():
+    rng = np.random.default_rng(1)
+    costs = np.exp(6 + 1.5 * rng.standard_normal(4000))
+    edges = tuple(np.quantile(costs, np.linspace(0, 1, 41)).tolist())
+    cost = NumericAttribute("cost", edges[0], edges[-1], 40, edges=edges)
+    shown = distribution("cost", column(cost, np.clip(np.searchsorted(edges, costs) - 1, 0, 39)), None)
+    assert shown.kind.endswith("on a logarithmic axis")
+    ticks = [float(text.replace(",", "")) for _, text in shown.columns.ticks]
+    assert np.diff(np.log10(ticks)) == pytest.approx(1)
+    # A log-normal cost is a bell: bins of equal shares are low at both ends and high in the middle.
+    heights = [height for *_, height in shown.columns.synthetic]
+    assert max(heights) > 4 * max(heights[0], heights[-1])
+    assert heights.index(max(heights)) in range(len(heights) // 4, 3 * len(heights) // 4)
 
 
 def test_many_codes_are_columns():
     shown = distribution("c", column(CodedAttribute("c", 40), [0, 39]), None)
-    assert (shown.columns.low, shown.columns.high, shown.missing) == ("0", "39", None)
+    assert ([text for _, text in shown.columns.ticks], shown.missing) == (["0", "10", "20", "30", "40"], None)
 
 
 def test_atoms_have_rows_of_their_own_beside_the_columns_of_the_bins():
@@ -110,7 +139,7 @@ def test_atoms_have_rows_of_their_own_beside_the_columns_of_the_bins():
         ("99999", 0.25, 0.25),
     ]
     assert len(shown.columns.synthetic) == 2
-    assert (shown.columns.low, shown.columns.high) == ("1", "100")
+    assert (shown.columns.axis.low, shown.columns.axis.high) == (1, 101)
     assert shown.kind == "numbers in 2 bins, 2 by themselves"
 
 
@@ -123,6 +152,6 @@ def test_numbers_that_are_all_atoms_have_no_columns():
 def test_a_bin_beside_an_atom_ends_at_the_atom():
     rain = NumericAttribute("rain", -10, 60, 2, atoms=(-10.0, 0.0, 60.0))
     shown = distribution("rain", column(rain, [0, 1, 2]), None)
-    assert (shown.columns.low, shown.columns.high) == ("-10", "60")
+    assert (shown.columns.axis.low, shown.columns.axis.high) == (-10, 60)
     rain = NumericAttribute("rain", 0, 60, 2, atoms=(0.0,))
-    assert distribution("rain", column(rain, [0, 1]), None).columns.low == "0"
+    assert distribution("rain", column(rain, [0, 1]), None).columns.axis.low == 0
