@@ -22,6 +22,8 @@ _MODULES = {
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
     "console": ("starlette", "uvicorn", "jinja2"),
+    "files": ("pyarrow", "openpyxl", "pyreadstat"),
+    "plot": ("matplotlib",),
     "adbc": ("adbc_driver_manager", "pyarrow"),
 }
 

@@ -31,7 +31,7 @@ from ..curator.options import (
     Target,
     TimeLimit,
 )
-from ..curator.results.table_format import Format, TableFile, TableFormat
+from ..curator.results.table_format import Format, TableFile, TableFormat, people_format
 from ..party.sources.options import Header
 from ..simulations.stopping import UNFINISHED, spends
 
@@ -57,7 +57,8 @@ def synthesize(
     data: Annotated[
         Path,
         typer.Argument(
-            help="The real table: .csv, .tsv (perhaps .gz) or .parquet; with --relations, their folder."
+            help="The real table: .csv, .tsv (perhaps .gz), .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat "
+            "or .xpt; with --relations, their folder."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
@@ -165,6 +166,7 @@ def synthesize(
             raise DataError(
                 "--spreadsheet-safe: a release of people with several rows has no such choice; leave it out"
             )
+        people_format(table_format)
         stated = None if relations is None else read_relations(relations, data)
         with (
             unfinished_release(out, _command(options)) as kept,

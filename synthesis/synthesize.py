@@ -37,6 +37,7 @@ from ..curator.results.storage import Library
 from ..simulations.parties.participants import Participants
 from ..simulations.parties.partition import Grid
 from ..simulations.parties.releasing import release_among
+from ..simulations.tables.arrow_tables import rereadable
 from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
 from ..simulations.time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
@@ -176,8 +177,9 @@ def synthesize(
     with noise.
 
     Args:
-        data: the real table: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file.
-            An index is not released. Or several such tables by name.
+        data: the real table: a data frame of pandas, Polars, Arrow or DuckDB, or the path of a file: CSV,
+            Parquet, Feather, Excel, SPSS, Stata or SAS. An index with a name is released as a column, and is
+            the index of what comes back. Or several such tables by name.
         epsilon: privacy budget, with delta.
         key: column that names the person of each row; its values are drawn anew.
         relations: for each of several tables but that of people, its column that holds the key of the table
@@ -237,9 +239,10 @@ def synthesize(
             be written, and the release is not counted.
         DomainWarning: no domain was given; what was left out, or lost among others.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
-        UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
+        UserWarning: an index, or a first column of row numbers, has no name; both are left out.
     """
     started = time.perf_counter()
+    library, data = Library.of(data), _rereadable(data)
     neighbours = Adjacency.named(adjacency)
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
     if key is not None or relations is not None:
@@ -274,8 +277,8 @@ def synthesize(
         )
     if isinstance(data, Mapping):
         raise DataError(
-            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got several; name "
-            "their relations"
+            "expected a data frame of pandas, Polars, PyArrow or DuckDB, or the path of a file, got several; "
+            "name their relations"
         )
     if domain is None:
         if rules:
@@ -302,7 +305,7 @@ def synthesize(
             data, ledger, Priced(spec.budget, spec.unit, chosen, labels), kept, seed is not None
         ):
             drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
-        release = Release.of(replace(drawn, library=Library.of(data)))
+        release = Release.of(replace(drawn, library=library))
         if isinstance(out, (str, Path)):
             release.write(Path(out))
     if domain is None:
@@ -312,6 +315,13 @@ def synthesize(
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)
     return release
+
+
+def _rereadable(data: Any) -> Any:
+    """A table or several by name, each of which can be read again."""
+    if isinstance(data, Mapping):
+        return {name: rereadable(one) for name, one in data.items()}
+    return rereadable(data)
 
 
 def _answers_kept_in(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:
@@ -367,7 +377,7 @@ def _draw_release(
         begun = begun_with(known.table, order, first, kept)
         columns = known.columns
     else:
-        with closing(Cells.of(known.source, known.timezones)) as cells:
+        with closing(Cells.of(known.source, known.timezones, known.listed)) as cells:
             names, budget = cells.names, order.spec.budget
             ordered = partial(_order_for_known, order, target)
             begun = begun_without(

@@ -92,7 +92,7 @@ def write_copies(
                 write_text(whole / WARNING, warning_of(published.certificate))
             for number, table in enumerate(tables, 1):
                 path = whole / f"{number}.{table_file.table_format.value}"
-                write_table(path, table, values, columns, table_file)
+                write_table(path, table, values, columns, table_file, labels=published.storage.labels)
             whole.rename(folder)
     except OSError as cause:
         raise DataError(f"cannot write {folder}: {cause.strerror}; choose another folder") from cause

@@ -27,7 +27,7 @@ def generate(
         TableFormat, typer.Option("--format", help="Format of the file.")
     ] = TableFormat.CSV,
     out: Annotated[
-        Path | None, typer.Option(help="File to write; generated.csv or generated.parquet by default.")
+        Path | None, typer.Option(help="File to write; generated.csv or of another format by default.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the rows reproducible.")] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -54,7 +54,14 @@ def generate(
     labels = published.certificate.labels
     with _bar(rows) as bar:
         task = bar.add_task("rows", total=rows)
-        write_rows(drawing, path, table_file, labels, lambda done: bar.update(task, completed=done))
+        write_rows(
+            drawing,
+            path,
+            table_file,
+            labels,
+            lambda done: bar.update(task, completed=done),
+            published.storage.labels,
+        )
     if json_output:
         summary = {"out": str(path), "rows": rows, "where": where, "labels": list(labels), "warnings": told}
         tell(json.dumps(summary))

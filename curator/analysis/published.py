@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.files.kinds import OTHER_SUFFIXES
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file, sha256_of
@@ -24,10 +24,11 @@ from ..releasing.release import Released
 from ..results.evidence import EVIDENCE, Evidence
 from ..results.frames import typed_frame, typed_values
 from ..results.models import load_model
+from ..results.other_files import read_other_rows
 from ..results.outputs import MODEL, PEOPLE, STORAGE
 from ..results.raw_frames import encode_frame, values_in
 from ..results.spreadsheets import without_apostrophes
-from ..results.storage import Library, Storage, load_storage, shown_frame
+from ..results.storage import Library, TableStorage, load_storage, shown_frame
 from ..results.table_format import TableFormat
 
 _CELLS_IN_ANY_CASE, _CELLS_IN_A_BYTE = 1 << 24, 100
@@ -43,7 +44,7 @@ class Drawn:
         columns: columns of the synthetic table, in order.
         values: key of the values inside bins, 32 bytes: they are the same whenever they are drawn.
         bins: certificate of the release that chose bins; None if there was none.
-        storage: how the columns of the real table were stored; see `Storage`.
+        storage: how the real table was stored.
         library: whose data frame the real table was.
         records: noisy number of records, if not as many as the certificate states have rows; else None.
     """
@@ -52,7 +53,7 @@ class Drawn:
     columns: tuple[str, ...]
     values: bytes
     bins: Certificate | None = None
-    storage: Mapping[str, Storage] = field(default_factory=dict)
+    storage: TableStorage = field(default_factory=TableStorage)
     library: Library = Library.PANDAS
     records: float | None = None
 
@@ -73,7 +74,7 @@ class Published:
         evidence: its noisy measurements; None if the folder has none.
         table: file of the synthetic table; None if there is none.
         drawn: the rows, if the release was made in this process.
-        storage: of the columns that are not stored as NumPy does.
+        storage: how the real table was stored.
     """
 
     folder: Path | None
@@ -82,7 +83,7 @@ class Published:
     evidence: Evidence | None
     table: Path | None
     drawn: Drawn | None = field(default=None, kw_only=True)
-    storage: Mapping[str, Storage] = field(default_factory=dict, kw_only=True)
+    storage: TableStorage = field(default_factory=TableStorage, kw_only=True)
 
     @classmethod
     def load(cls, folder: str | Path) -> Published:
@@ -118,7 +119,7 @@ class Published:
             certificate,
             Evidence.load(named[EVIDENCE]) if EVIDENCE in named else None,
             next((named[kind.file] for kind in TableFormat if kind.file in named), None),
-            storage=load_storage(named[STORAGE]) if STORAGE in named else {},
+            storage=load_storage(named[STORAGE]) if STORAGE in named else TableStorage(),
         )
 
     @classmethod
@@ -156,7 +157,8 @@ class Published:
         A release that was made in this process gives the kind of data frame that it was given.
         """
         library = Library.PANDAS if self.drawn is None else self.drawn.library
-        return library.frame(shown_frame(self.domain, rows, self.storage))
+        stored = shown_frame(self.domain, rows, self.storage.columns)
+        return self.storage.indexed(stored) if library is Library.PANDAS else library.frame(stored)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -190,8 +192,10 @@ class Published:
     @property
     def _path(self) -> Path:
         if self.table is None:
-            files = " or ".join(kind.file for kind in TableFormat)
-            raise DataError(f"{self.folder}: expected {files}, found neither; restore it, or draw new rows")
+            files = ", ".join(kind.file for kind in TableFormat)
+            raise DataError(
+                f"{self.folder}: expected one of {files}, found none; restore it, or draw new rows"
+            )
         return self.table
 
     @cached_property
@@ -227,6 +231,8 @@ def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.Dat
                     raise ValueError("more rows than a file of this size holds")
                 names = pd.DataFrame(columns=file.schema_arrow.names, dtype=object)
             return names if names_only else pd.read_parquet(path, engine="pyarrow")
+        if path.suffix in OTHER_SUFFIXES:
+            return read_other_rows(path, domain)
         some = {"nrows": 0} if names_only else {}
         texts = pd.read_csv(path, dtype=object, keep_default_na=False, encoding="utf-8", **some)
         return without_apostrophes(texts, domain)

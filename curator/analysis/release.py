@@ -22,7 +22,7 @@ from ..report.page import release_report
 from ..report.promise import promise_of
 from ..report.summary import release_summary
 from ..results import outputs
-from ..results.storage import storage_json
+from ..results.storage import TableStorage, storage_json
 from ..results.table_format import TableFile, TableFormat
 from .conditions import Where
 from .published import Drawn, Published, named_choice
@@ -254,7 +254,8 @@ class Release:
 
         Args:
             folder: where; created if it is missing.
-            table_file: "csv" or "parquet", or a `TableFile`. A release that was loaded keeps its files.
+            table_file: "csv", "parquet", "feather", "xlsx", "sav", "dta" or "xpt", or a `TableFile`. A
+                release that was loaded keeps its files.
 
         Raises:
             DataError: the folder holds a release already, or cannot be written.
@@ -303,9 +304,17 @@ def write_drawn(
     """
     made = drawn.released
     written = outputs.write(
-        folder, made.synthetic, drawn.rng, drawn.columns, made.certificate, made.fitted, table_file, watch
+        folder,
+        made.synthetic,
+        drawn.rng,
+        drawn.columns,
+        made.certificate,
+        made.fitted,
+        table_file,
+        watch,
+        labels=drawn.storage.labels,
     )
-    if drawn.storage:
+    if drawn.storage != TableStorage():
         outputs.write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
         written[outputs.STORAGE] = sha256_of(folder / outputs.STORAGE)
     if drawn.bins is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +14,9 @@ import pandas as pd
 import pyarrow as pa
 
 from ...common.errors import DataError
+from ...common.files.labels import Labels
 from ..results.csv_files import write_csv
+from ..results.other_files import write_other_file
 from ..results.outputs import warning_beside, write_text
 from ..results.parquet_files import write_parquet
 from ..results.table_format import TableFile, TableFormat
@@ -44,7 +46,12 @@ def check_absent(path: Path) -> None:
 
 
 def write_rows(
-    drawing: Drawing, path: Path, table_file: TableFile, labels: tuple[str, ...], advanced: Advanced
+    drawing: Drawing,
+    path: Path,
+    table_file: TableFile,
+    labels: tuple[str, ...],
+    advanced: Advanced,
+    codes: Mapping[str, Labels] | None = None,
 ) -> None:
     """Writes rows to a file; the file has its name only when it is complete.
 
@@ -54,17 +61,20 @@ def write_rows(
         table_file: its format.
         labels: why the rows must not be released; they are written to a file beside it.
         advanced: called after every block.
+        codes: what the file of the real table says of the codes of its columns.
 
     Raises:
         DataError: the file cannot be written.
     """
-    parquet = table_file.table_format is TableFormat.PARQUET
     try:
         with _complete_or_absent(path) as partial:
-            if parquet:
-                _write_parquet(drawing, partial, advanced)
-            else:
-                _write_csv(drawing, partial, table_file.spreadsheet_safe, advanced)
+            match table_file.table_format:
+                case TableFormat.PARQUET:
+                    _write_parquet(drawing, partial, advanced)
+                case TableFormat.CSV:
+                    _write_csv(drawing, partial, table_file.spreadsheet_safe, advanced)
+                case other:
+                    _write_other(drawing, partial, other, codes or {}, advanced)
             if labels:
                 write_text(warning_beside(path), "\n".join(labels) + "\n")
     except OSError as cause:
@@ -97,6 +107,14 @@ def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
     metadata = _metadata(first.schema, forms.frame(head))
     tables = ((len(table), table) for table in chain([first], (table for table, _ in made)))
     write_parquet(path, _count_rows(tables, advanced), metadata, store_schema=False)
+
+
+def _write_other(
+    drawing: Drawing, path: Path, kind: TableFormat, codes: Mapping[str, Labels], advanced: Advanced
+) -> None:
+    forms = drawing.decoder.forms
+    tables = drawing.made(lambda block: (block.table.record_count, forms.typed_arrow(block)))
+    write_other_file(path, _count_rows(tables, advanced), kind, forms.domain, codes)
 
 
 def _count_rows(parts: Iterable[tuple[int, Part]], advanced: Advanced) -> Iterator[Part]:

@@ -43,9 +43,9 @@ BINS = "bins"
 WARNING = "NOT-FOR-RELEASE.txt"
 """Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
-READ = frozenset(
-    {"synthetic.csv", "synthetic.parquet", "model.npz", "evidence.npz", "report.html", "storage.json"}
-)
+_TABLES = tuple(f"synthetic.{kind}" for kind in ("csv", "parquet", "feather", "xlsx", "sav", "dta", "xpt"))
+
+READ = frozenset({*_TABLES, "model.npz", "evidence.npz", "report.html", "storage.json"})
 """Files of a release that commands read or people open; one that no certificate names is foreign."""
 
 

@@ -22,7 +22,6 @@ _CONTEXT = {
 _HEALTH_CONTEXT = {"healthdcatap": "http://healthdataportal.eu/ns/health#", "dpv": "https://w3id.org/dpv#"}
 
 _AUTHORITY = "http://publications.europa.eu/resource/authority/"
-_FORMATS = {True: ("text/csv", "CSV"), False: ("application/vnd.apache.parquet", "PARQUET")}
 
 
 def dcat_ap(subject: Subject, institution: Institution) -> dict[str, Any]:
@@ -98,7 +97,7 @@ def health_dcat_ap(subject: Subject, institution: Institution) -> dict[str, Any]
 
 
 def _distribution(subject: Subject, institution: Institution, table: DescribedTable) -> dict[str, Any]:
-    media, form = _FORMATS[table.is_csv]
+    media, form = table.media
     base = institution.says("dataset", "url")
     license_ = institution.says("dataset", "license")
     return {

@@ -113,7 +113,7 @@ def _file(table: DescribedTable) -> dict[str, Any]:
         "@id": table.file,
         "name": table.file,
         "contentUrl": table.file,
-        "encodingFormat": "text/csv" if table.is_csv else "application/vnd.apache.parquet",
+        "encodingFormat": table.media[0],
         "sha256": table.sha256,
     }
 

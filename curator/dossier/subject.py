@@ -73,8 +73,22 @@ class DescribedTable:
 
     @property
     def is_csv(self) -> bool:
-        """Whether the file is a CSV; else it is a Parquet file."""
+        """Whether the file is a CSV."""
         return self.file.endswith(".csv")
+
+    @property
+    def media(self) -> tuple[str, str]:
+        """The media type of the file, and its name in the EU's list of file types."""
+        return _MEDIA.get(self.file.rpartition(".")[2], ("application/octet-stream", "BIN"))
+
+
+_MEDIA = {
+    "csv": ("text/csv", "CSV"),
+    "parquet": ("application/vnd.apache.parquet", "PARQUET"),
+    "xlsx": ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "XLSX"),
+    "feather": ("application/vnd.apache.arrow.file", "BIN"),
+}
+"""Endings of files; all others are bytes to most programs."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from ..results import outputs
 from ..results.frames import typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import Library
-from ..results.table_format import TableFormat
+from ..results.table_format import TableFormat, people_format
 from .certificate import PeopleCertificate
 from .drawing.children import draw
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
@@ -152,10 +152,9 @@ class PeopleRelease:
             DataError: the folder holds a release already, or cannot be written.
         """
         folder = Path(folder)
-        if str(table_format) not in list(TableFormat):
-            raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
+        table_format = people_format(str(table_format))
         outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, RECORDS, CHOICES])
-        self.write(folder, TableFormat(str(table_format)))
+        self.write(folder, table_format)
 
     def write(self, folder: Path, table_format: TableFormat = TableFormat.CSV) -> None:
         """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""

@@ -1,4 +1,4 @@
-"""The axis of a chart of numbers: as far apart as the numbers are, or their logarithms where these are far."""
+"""The axis of a chart of numbers: places are as far apart as the numbers, or as their logarithms."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Axis:
         return np.round(np.arange(first, last + 1) * step, 12)
 
     def _powers(self) -> Numbers:
-        """Powers of ten, with zero where it is on the axis; of less than two of them also 2 and 5 times each."""
+        """Powers of ten and zero; where less than two are on the axis, also 2 and 5 times each."""
         top = math.floor(math.log10(max(abs(self.low), abs(self.high))))
         least = self.low if self.scale is Scale.LOG else self.unit
         powers = 10.0 ** np.arange(math.floor(math.log10(least)), top + 1)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.files.labels import Labels
 from ...common.processes.blocks import made_in_order
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
@@ -73,6 +74,7 @@ def write(
     table_file: TableFile,
     watch: Watch = ignore_values,
     records: float | None = None,
+    labels: Mapping[str, Labels] | None = None,
 ) -> dict[str, str]:
     """Writes table, model, evidence and report, and a warning if the certificate has labels.
 
@@ -86,6 +88,7 @@ def write(
         table_file: how the synthetic table is written.
         watch: called with the values of each block of rows, in several threads.
         records: number of records; None for that of the certificate.
+        labels: what the file of the real table says of the codes of its columns.
 
     Returns:
         The SHA-256 of each file, by name, for the certificate.
@@ -93,7 +96,7 @@ def write(
     if certificate.labels:
         write_text(folder / WARNING, warning_of(certificate))
     table, others = folder / table_file.table_format.file, (MODEL, EVIDENCE, REPORT)
-    write_table(table, synthetic, rng, columns, table_file, watch)
+    write_table(table, synthetic, rng, columns, table_file, watch, labels)
     with ThreadPoolExecutor(1) as beside:
         # A large table takes longer than all other files.
         digest = beside.submit(sha256_of, table)
@@ -117,8 +120,9 @@ def write_table(
     columns: Sequence[str],
     table_file: TableFile,
     watch: Watch = ignore_values,
+    labels: Mapping[str, Labels] | None = None,
 ) -> None:
-    """Writes a synthetic table block by block, in memory of a few blocks; arguments as of `write`."""
+    """Writes a synthetic table; in memory a few blocks, or of most formats the whole. See `write`."""
     forms, safe = RowForms(synthetic.domain, tuple(columns)), table_file.spreadsheet_safe
 
     def decode_watched(decode: Callable[[], Block]) -> Block:
@@ -134,9 +138,13 @@ def write_table(
         if table_file.table_format is TableFormat.CSV:
             write_csv(path, forms.header(safe), made_in_order(lines, blocks))
             return
+        from .other_files import write_other_file
         from .parquet_files import in_groups, repeated, write_parquet
 
         tables = made_in_order(lambda decode: forms.typed_arrow(decode_watched(decode)), blocks)
+        if table_file.table_format is not TableFormat.PARQUET:
+            write_other_file(path, tables, table_file.table_format, synthetic.domain, labels or {})
+            return
         write_parquet(path, in_groups(tables), use_dictionary=repeated(synthetic.domain, columns))
     except OSError as cause:
         raise DataError(

@@ -11,9 +11,11 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 
@@ -26,6 +28,7 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.values import text_of
 from ...common.errors import DataError
+from ...common.files.labels import Labels
 from .raw_frames import values_in
 
 _TEXT = pd.Series(["text"]).dtype
@@ -45,26 +48,61 @@ class Storage(enum.StrEnum):
     ARROW = "arrow"
 
 
+@dataclass(frozen=True)
+class TableStorage:
+    """How a table is stored beside its values; public.
+
+    Attributes:
+        columns: of the columns that are not stored as NumPy does.
+        index: names of the columns that are the index of a data frame of pandas.
+        numbered: name of an index of pandas that is numbered anew; empty if it has none.
+        labels: what the file of the table says of the codes of its columns.
+    """
+
+    columns: Mapping[str, Storage] = field(default_factory=dict)
+    index: tuple[str, ...] = ()
+    numbered: str = ""
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+
+    def indexed(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows with the columns of the index as such; further levels that no column holds are left out."""
+        if names := [name for name in self.index if name in rows.columns]:
+            return rows.set_index(names)
+        return rows.rename_axis(self.numbered) if self.numbered else rows
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "columns": {name: one.value for name, one in self.columns.items()},
+            "index": list(self.index),
+            "numbered": self.numbered,
+            "labels": {name: one.to_json() for name, one in self.labels.items()},
+        }
+
+
 class Library(enum.StrEnum):
     """Whose data frames rows come in, and leave in."""
 
     PANDAS = "pandas"
     POLARS = "polars"
     PYARROW = "pyarrow"
+    DUCKDB = "duckdb"
 
     @classmethod
     def of(cls, rows: object) -> Library:
         """The library of a table; pandas if it is of none of these."""
-        module = type(rows).__module__.partition(".")[0]
+        module = type(rows).__module__.partition(".")[0].lstrip("_")
         return cls(module) if module in tuple(cls) else cls.PANDAS
 
     def frame(self, rows: pd.DataFrame) -> Any:
-        """The rows as a data frame of this library; of PyArrow as a Table."""
+        """The rows as a data frame of this library; of PyArrow as a Table, of DuckDB as a relation."""
         if self is Library.PANDAS:
             return rows
         table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
         if self is Library.PYARROW:
             return table
+        if self is Library.DUCKDB:
+            return duckdb.from_arrow(table)
         import polars
 
         kinds = {name: kind for name, kind in rows.dtypes.items() if isinstance(kind, pd.CategoricalDtype)}
@@ -102,23 +140,28 @@ def shown_frame(domain: Domain, rows: pd.DataFrame, storage: Mapping[str, Storag
     return pd.DataFrame(columns, index=rows.index)
 
 
-def storage_json(storage: Mapping[str, Storage]) -> str:
+def storage_json(storage: TableStorage) -> str:
     """The content of the file `outputs.STORAGE`."""
-    return json.dumps({name: one.value for name, one in storage.items()}, indent=2) + "\n"
+    return json.dumps(storage.to_json(), indent=2) + "\n"
 
 
-def load_storage(path: Path) -> dict[str, Storage]:
+def load_storage(path: Path) -> TableStorage:
     """Reads the file `outputs.STORAGE`; nothing if there is none.
 
     Raises:
         DataError: it is another file.
     """
     if not path.is_file():
-        return {}
+        return TableStorage()
     try:
         form = json_of(read_bytes(path))
-        return {name: Storage(one) for name, one in form.items()}
-    except (ValueError, AttributeError) as cause:
+        return TableStorage(
+            {name: Storage(one) for name, one in form["columns"].items()},
+            tuple(map(str, form["index"])),
+            str(form["numbered"]),
+            {name: Labels.from_json(one) for name, one in form["labels"].items()},
+        )
+    except (ValueError, AttributeError, KeyError, TypeError) as cause:
         raise DataError(f"{path}: expected how columns are stored, found another file; restore it") from cause
 
 

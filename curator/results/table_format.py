@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.errors import DataError
+from ...common.extras import require_extra
 from ...common.release_spec import OUTPUT
 
 
@@ -17,6 +18,18 @@ class TableFormat(enum.StrEnum):
 
     CSV = "csv"
     PARQUET = "parquet"
+    FEATHER = "feather"
+    XLSX = "xlsx"
+    SAV = "sav"
+    DTA = "dta"
+    XPT = "xpt"
+
+    @property
+    def extra(self) -> str:
+        """The extra without which it is not written; empty for none but the curator's."""
+        return (
+            "files" if self in (TableFormat.XLSX, TableFormat.SAV, TableFormat.DTA, TableFormat.XPT) else ""
+        )
 
     @property
     def file(self) -> str:
@@ -26,9 +39,24 @@ class TableFormat(enum.StrEnum):
 
 Format = Annotated[
     TableFormat,
-    typer.Option("--format", help="Format of the synthetic table.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--format",
+        help="Format of the synthetic table: also Excel (xlsx), SPSS (sav), Stata (dta), SAS (xpt).",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 """The option of a command."""
+
+
+def people_format(name: str) -> TableFormat:
+    """The format of related tables.
+
+    Raises:
+        DataError: they are not written so.
+    """
+    if name not in (TableFormat.CSV, TableFormat.PARQUET):
+        raise DataError(f"format: expected csv or parquet for a release of people, got {name!r}; name one")
+    return TableFormat(name)
 
 
 @dataclass(frozen=True)
@@ -41,12 +69,15 @@ class TableFile:
 
     Raises:
         DataError: the format has no need of apostrophes.
+        MissingExtraError: the packages that write the format are not installed.
     """
 
     table_format: TableFormat = TableFormat.CSV
     spreadsheet_safe: bool = False
 
     def __post_init__(self) -> None:
+        if self.table_format.extra:
+            require_extra(self.table_format.extra)
         if self.spreadsheet_safe and self.table_format is not TableFormat.CSV:
             raise DataError(
                 f"--spreadsheet-safe: expected the format csv, got {self.table_format.value}, whose text is "

@@ -15,8 +15,9 @@ from ...common.data.attributes.clock import NUMBERS
 from ...common.data.domain_files.reading import read_entry
 from ...common.data.values import LARGEST_WHOLE, PLAIN
 from ...common.errors import DataError
+from ...common.files.labels import listed_categories
 from ..sources.query import open_queried
-from ..sources.source import Queried
+from ..sources.source import FileSource, Queried
 from .dates import draft_calendar, draft_clock, draft_date
 from .draft import Draft
 from .following import following_dates
@@ -24,7 +25,7 @@ from .known import is_known
 from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
 from .suggestions import equivalent_columns, labels_of, suggested_rules
-from .texts import draft_boolean, draft_identifier, draft_texts, names_people, natural
+from .texts import OTHER, draft_boolean, draft_identifier, draft_texts, names_people, natural
 
 FEW_NUMBERS = 20
 """A column of at most this many different numbers gets a list of categories."""
@@ -66,7 +67,7 @@ def draft_file(
     """Drafts an entry for every column of a table. See `draft.NOT_PRIVATE` before using it.
 
     Args:
-        path: a CSV or Parquet file, or one with a query (`open_queried`).
+        path: a file of a table, or one with a query (`open_queried`).
         blanks: texts that stand for a missing value in every column, such as NA; among numbers and dates the
             usual ones are known.
         database: a DuckDB file that the query reads.
@@ -75,7 +76,9 @@ def draft_file(
     Raises:
         DataError: the file cannot be read or has no rows, or none of its columns can be released.
     """
-    return draft_rows(open_queried(Path(path), database, header=header), blanks)
+    source = open_queried(Path(path), database, header=header)
+    labels = listed_categories(source.labels) if isinstance(source, FileSource) else {}
+    return draft_rows(source, blanks, labels=labels)
 
 
 def draft_rows(
@@ -83,6 +86,7 @@ def draft_rows(
     blanks: Collection[str] = (),
     ordered: Mapping[str, Sequence[Category]] | None = None,
     timezones: Mapping[str, str] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Draft:
     """Drafts an entry for every column of rows that DuckDB can query; see `draft_file`.
 
@@ -91,6 +95,7 @@ def draft_rows(
         blanks: texts that stand for a missing value in every column.
         ordered: name -> categories of columns whose type lists them in an order that has a meaning.
         timezones: name -> time zone of columns of local times whose type declared one.
+        labels: name -> categories of columns that a file describes.
 
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
@@ -100,6 +105,8 @@ def draft_rows(
         drafted = {
             profile.name: _entry_of_ordered(profile, ordered[profile.name])
             if ordered and profile.name in ordered
+            else _entry_of_labels(profile, labels[profile.name])
+            if labels and profile.name in labels
             else _entry(profile)
             for profile in rows.profiles(blanks)
         }
@@ -133,6 +140,21 @@ def _entry_of_ordered(profile: Profile, categories: Sequence[Category]) -> tuple
     """The entry of a column whose type lists its categories in order."""
     listed = [""] * profile.nullable + list(categories)
     return {"type": "categorical", "categories": listed, "ordered": True, "reviewed": False}, []
+
+
+def _entry_of_labels(profile: Profile, labels: Sequence[str]) -> tuple[Any, list[str]]:
+    """The entry of a column whose file says what its codes mean; codes that it does not name are "other"."""
+    listed = [""] * profile.nullable + list(labels)
+    entry: dict[str, Any] = {"type": "categorical", "categories": listed, "reviewed": False}
+    unnamed = [text for text in profile.texts.tolist() if text not in labels]
+    if not unnamed:
+        return entry, []
+    if OTHER not in listed:
+        listed.append(OTHER)
+    remark = (
+        f"{profile.rows_of(unnamed)} of {profile.rows} rows hold a code without a label: they count as other"
+    )
+    return entry | {"other": OTHER}, [remark]
 
 
 def _entry(profile: Profile) -> tuple[Any, list[str]]:

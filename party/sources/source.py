@@ -1,4 +1,4 @@
-"""Where the rows of a party live: the seam, and a CSV or Parquet file."""
+"""Where the rows of a party live: the seam, and a file."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from ...common.data.gaps import other_of
 from ...common.data.table import Table, check_rows, code_dtype
 from ...common.data.values import ListedTexts, RawColumn
 from ...common.errors import DataError
+from ...common.files.kinds import OTHER_SUFFIXES, OtherFile, read_other_file
+from ...common.files.labels import Labels
 from ...common.processes.blocks import made_in_order
 from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
@@ -29,7 +31,7 @@ from .headers import check_different
 from .sql import quote, quoted_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-SUFFIXES = (*DELIMITERS, ".parquet")
+SUFFIXES = (*DELIMITERS, ".parquet", *OTHER_SUFFIXES)
 
 _HELD_BYTES = 1 << 24
 """Size of a CSV up to which DuckDB holds its texts in memory."""
@@ -124,7 +126,7 @@ class Scanned(Queried, Protocol):
 
 @dataclass(frozen=True)
 class FileSource:
-    """A CSV (.csv, .tsv, perhaps .gz) or Parquet file, read by DuckDB.
+    """A CSV (.csv, .tsv, perhaps .gz) or Parquet file, read by DuckDB, or one of `common.files`, in memory.
 
     The separator of a CSV is found in its first line (`dialect`), and the encoding of a cell in itself
     (`encodings`). Every cell is read as the text it is; the empty cell is a missing value. A first column
@@ -222,6 +224,8 @@ class FileSource:
     def scan(self) -> duckdb.DuckDBPyConnection:
         """A database in memory with the file as `scan`; see `Scanned`."""
         connection = duckdb.connect(config=CONFIG)
+        if self._other is not None:
+            connection.register("held", self._other.rows)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE VIEW scan ({names}) AS {self._select}")
         return connection
@@ -269,7 +273,8 @@ class FileSource:
         where = f"{self.path.name}, line {line[1]}" if line else self.path.name
         if self._csv is None:
             raise DataError(
-                f"{where}: expected a Parquet file, found another or a damaged one; write it anew"
+                f"{where}: expected a file of the kind {self._suffix}, found another or a damaged one; write "
+                "it anew"
             )
         raise DataError(
             f"{where}: expected {self._csv.in_words}, quotes in pairs, all line ends alike, found otherwise; "
@@ -282,6 +287,16 @@ class FileSource:
         return self._csv is not None and self.path.stat().st_size <= _HELD_BYTES
 
     @property
+    def labels(self) -> Mapping[str, Labels]:
+        """What the file says that the codes of its columns mean; public."""
+        return {} if self._other is None else self._other.labels
+
+    @cached_property
+    def _other(self) -> OtherFile | None:
+        """What the file holds; None if DuckDB reads it."""
+        return read_other_file(self.path) if self._suffix in OTHER_SUFFIXES else None
+
+    @property
     def _suffix(self) -> str:
         return next((suffix for suffix in SUFFIXES if self.path.name.lower().endswith(suffix)), "")
 
@@ -289,14 +304,17 @@ class FileSource:
     def _names(self) -> tuple[str, ...]:
         if self._csv is not None:
             return self._csv.columns
-        with duckdb.connect(config=CONFIG) as connection:
-            names = tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
+        if self._other is not None:
+            names = tuple(self._other.rows.column_names)
+        else:
+            with duckdb.connect(config=CONFIG) as connection:
+                names = tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
         check_different(self.path.name, names, "; rename one of them")
         return names
 
     @cached_property
     def _csv(self) -> CsvFile | None:
-        """How the file is read as CSV; None for Parquet."""
+        """How the file is read as CSV; None for another kind."""
         usual = DELIMITERS.get(self._suffix)
         return None if usual is None else CsvFile(self.path, usual, self.header)
 
@@ -304,6 +322,8 @@ class FileSource:
     def _select(self) -> str:
         if self._csv is not None:
             return self._csv.select
+        if self._other is not None:
+            return "SELECT * FROM held"
         return f"SELECT * FROM read_parquet({quoted_file(self.path)})"
 
     def _place(self, name: str) -> int:
@@ -409,10 +429,10 @@ def texts_of(places: Mapping[str, int], select: Select) -> dict[str, list[str]]:
 
 
 def open_source(path: str | Path, *, header: bool | None = None) -> FileSource:
-    """The rows in a CSV or Parquet file.
+    """The rows in a file.
 
     Args:
-        path: the file.
+        path: the file, of one of `SUFFIXES`.
         header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
             by default it does, unless it reads as a record.
 
@@ -423,7 +443,7 @@ def open_source(path: str | Path, *, header: bool | None = None) -> FileSource:
 
 
 def read_table(path: str | Path, domain: Domain, *, header: bool | None = None) -> Table:
-    """The columns of the domain in a CSV or Parquet file, encoded.
+    """The columns of the domain in a file, encoded.
 
     Args:
         path: the file.

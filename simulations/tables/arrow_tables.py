@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +16,22 @@ class ArrowTable(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows, as Arrow's C stream interface defines it."""
+
+
+def rereadable(data: Any) -> Any:
+    """A table whose rows can be read again and again: a stream is read into memory.
+
+    Args:
+        data: a table, or anything else, which is returned as it is.
+    """
+    kept = (pd.DataFrame, pa.Table)
+    if (
+        isinstance(data, kept)
+        or type(data).__module__.startswith("polars")
+        or not isinstance(data, ArrowTable)
+    ):
+        return data
+    return pa.table(data)
 
 
 def data_frame(rows: ArrowTable) -> pd.DataFrame:

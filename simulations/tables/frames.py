@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hmac
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,18 +21,20 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table, check_rows
 from ...common.data.values import RawColumn, text_of
 from ...common.errors import DataError
+from ...common.files.labels import listed_categories
 from ...curator.results.frames import typed_frame
 from ...curator.results.raw_frames import cells_of, encode_frame
-from ...curator.results.storage import Storage, storage_of
+from ...curator.results.storage import Storage, TableStorage, storage_of
 from ...party.drafting import inference
 from ...party.drafting.date_formats import zone_of
 from ...party.drafting.draft import Draft
 from ...party.sources.headers import reads_as_record
 from ...party.sources.source import CONFIG, FileSource, Queried
-from .arrow_tables import ArrowTable, data_frame
+from .arrow_tables import ArrowTable
+from .indexes import without_index
 
 Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
-"""A table with values: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file."""
+"""A table with values: a data frame of pandas, Polars, Arrow or DuckDB, or the path of a file."""
 
 DomainLike = Domain | Draft | Mapping[str, Any] | str | Path
 """A domain, a draft of one, the content of a domain file, or its path."""
@@ -46,12 +47,12 @@ class Loaded:
     Attributes:
         table: the rows.
         columns: columns of the synthetic table, in order.
-        storage: how the columns of a data frame are stored; empty for a file.
+        storage: how the table is stored.
     """
 
     table: Table
     columns: tuple[str, ...]
-    storage: Mapping[str, Storage]
+    storage: TableStorage
 
 
 def read_domain(domain: DomainLike) -> Domain:
@@ -85,10 +86,12 @@ def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loa
     known = read_domain(domain)
     if not isinstance(data, ArrowTable):
         source = FileSource(_path(data), header)
-        return Loaded(source.encoded(known), written(known, source.columns()), {})
-    rows = _without_index(data)
+        stored = _storage_of_file(source)
+        return Loaded(source.encoded(known), written(known, source.columns()), stored)
+    rows, index, numbered = without_index(data)
     held = rows[[name for name in known.columns if name in rows.columns]]
-    return Loaded(encode_frame(known, rows), written(known, tuple(rows.columns)), storage_of(held))
+    stored = TableStorage(storage_of(held), tuple(name for name in index if name in known.columns), numbered)
+    return Loaded(encode_frame(known, rows), written(known, tuple(rows.columns)), stored)
 
 
 def _path(data: object) -> Path:
@@ -99,23 +102,16 @@ def _path(data: object) -> Path:
     """
     if not isinstance(data, str | Path):
         raise DataError(
-            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got "
+            "expected a data frame of pandas, Polars, PyArrow or DuckDB, or the path of a file, got "
             f"{type(data).__name__}; make a data frame of it"
         )
     return Path(data)
 
 
-def _without_index(data: ArrowTable) -> pd.DataFrame:
-    """The rows of a data frame, whose index is not released."""
-    rows = data_frame(data)
-    if any(name is not None for name in rows.index.names):
-        warnings.warn(
-            "the index has a name and is not released: rows of a release are numbered anew; to release its "
-            "values, make columns of them with reset_index()",
-            UserWarning,
-            stacklevel=4,
-        )
-    return rows
+def _storage_of_file(source: FileSource) -> TableStorage:
+    """How a file is stored: columns that it describes are a Categorical."""
+    described = dict.fromkeys(listed_categories(source.labels), Storage.CATEGORY)
+    return TableStorage(described, labels=source.labels)
 
 
 def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
@@ -162,14 +158,19 @@ class RawTable:
     Attributes:
         source: its rows.
         timezones: time zones that columns of a data frame declare.
-        storage: how the columns of a data frame are stored; empty for a file.
+        storage: how the table is stored.
         read: reads it in a domain.
     """
 
     source: Queried
     timezones: Mapping[str, str]
-    storage: Mapping[str, Storage]
+    storage: TableStorage
     read: Callable[[Domain], Table]
+
+    @property
+    def listed(self) -> Mapping[str, Sequence[str]]:
+        """The categories of columns that the table's file describes."""
+        return listed_categories(self.storage.labels)
 
 
 def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
@@ -184,10 +185,11 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
     """
     if not isinstance(data, ArrowTable):
         source = FileSource(_path(data), header)
-        return RawTable(source, {}, {}, source.encoded)
-    rows = _without_index(data)
+        return RawTable(source, {}, _storage_of_file(source), source.encoded)
+    rows, index, numbered = without_index(data)
     zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
-    return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encode_frame(domain, rows))
+    stored = TableStorage(storage_of(rows), index, numbered)
+    return RawTable(_FrameRows(rows), zones, stored, lambda domain: encode_frame(domain, rows))
 
 
 def digest_of(data: Source, key: bytes) -> bytes:
@@ -199,7 +201,7 @@ def digest_of(data: Source, key: bytes) -> bytes:
     """
     digest = hmac.new(key, digestmod="sha256")
     if isinstance(data, ArrowTable):
-        rows = _FrameRows(data_frame(data))
+        rows = _FrameRows(without_index(data).rows)
         with closing(rows.connect()) as connection:
             # The order of rows has no effect on counts.
             summed = rows.query(
@@ -223,7 +225,7 @@ def encode(rows: ArrowTable, domain: DomainLike) -> Table:
     Raises:
         DataError: a column is missing, a value has no code, or there is no row.
     """
-    table = encode_frame(read_domain(domain), data_frame(rows))
+    table = encode_frame(read_domain(domain), without_index(rows).rows)
     check_rows(table.record_count)
     return table
 
@@ -257,7 +259,7 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
     """
     if not isinstance(data, ArrowTable):
         return inference.draft_file(_path(data), blanks, header=header)
-    rows = data_frame(data)
+    rows = without_index(data).rows
     zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
     rows = rows.assign(
         **{name: rows[name].dt.tz_convert(zone).dt.tz_localize(None) for name, zone in zones.items()}

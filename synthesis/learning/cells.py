@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ class Cells:
         written: name -> SQL expression of the text of a cell as it stands.
         timezones: name -> time zone of columns of instants.
         timed: columns whose type is one of dates or timestamps.
+        listed: name -> categories of columns that the table's file describes.
     """
 
     source: Queried
@@ -49,14 +50,21 @@ class Cells:
     written: Mapping[str, str]
     timezones: Mapping[str, str]
     timed: frozenset[str]
+    listed: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, source: Queried, timezones: Mapping[str, str]) -> Cells:
+    def of(
+        cls,
+        source: Queried,
+        timezones: Mapping[str, str],
+        listed: Mapping[str, Sequence[str]] | None = None,
+    ) -> Cells:
         """Opens a raw table.
 
         Args:
             source: the rows.
             timezones: of the columns of instants that declare one.
+            listed: categories of columns that the table's file describes; public.
 
         Raises:
             DataError: the table cannot be read, or a column has a type that no release holds.
@@ -79,7 +87,7 @@ class Cells:
                 timed.add(name)
             written[name] = f"{cell}::VARCHAR"
             texts[name] = f"nullif(trim({written[name]}), '')"
-        return cls(source, connection, texts, written, zones, frozenset(timed))
+        return cls(source, connection, texts, written, zones, frozenset(timed), listed or {})
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -128,6 +128,8 @@ def begun_without(
     delta = texts_delta(budget)
     limit = granted(budget.without_delta(delta))
     whole, columns = float(limit), len(cells.names)
+    # What a file says of its columns has not to be learned.
+    unknown = max(1, columns - len(cells.listed))
     counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream, answers)
     counting = _counting(adjacency, columns)
     rows = _count_rows(counts, whole * counting, cells.records(), adjacency)
@@ -137,8 +139,8 @@ def begun_without(
             if counting
             else "Nothing was spent."
         )
-        check_learnable(rows.records, whole, columns, spent)
-    share = learning_share(weight(rows.records, whole, columns))
+        check_learnable(rows.records, whole, unknown, spent)
+    share = learning_share(weight(rows.records, whole, unknown))
     learned = learn(cells, counts, rows, whole * share, delta)
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)

@@ -15,7 +15,7 @@ from .cells import Cells
 from .columns import Column, categories
 from .kinds import Numbers, Texts, Times, Words, kind_voted
 from .of_numbers import learned_numbers
-from .of_texts import different_texts, is_many, learned_texts, learned_words
+from .of_texts import different_texts, is_many, learned_labels, learned_texts, learned_words
 from .of_times import learned_times
 from .private_counts import PrivateCounts
 
@@ -65,13 +65,16 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         delta: probability with which texts of single rows may be found, for all columns together.
     """
     names, records = cells.names, rows.records
-    asked = {name: partial(cells.forms, name) for name in names}
+    asked = {name: partial(cells.forms, name) for name in names if name not in cells.listed}
     voting = _VOTES * zcdp_rho / len(names)
+    whole = zcdp_rho / len(names)
+    described = learned_labels(cells, counts, rows, whole)
     forms = counts.histograms("forms", asked, voting)
     votes = {name: kind_voted(vote, records) for name, vote in forms.items()}
     kinds = {name: vote.kind for name, vote in votes.items()}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words)]
-    asking = Asking(cells, counts, rows, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
+    left = (1 - _VOTES) * (zcdp_rho - whole * len(described))
+    asking = Asking(cells, counts, rows, left / max(1, len(costly)))
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts)}
     different = different_texts(asking, texts)
     many = {name: vote.instead for name, vote in votes.items() if name in texts and is_many(different[name])}
@@ -80,7 +83,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     texts = {name: kind for name, kind in texts.items() if many.get(name) is None}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
     times = {name: kind for name, kind in kinds.items() if isinstance(kind, Times)}
-    found: dict[str, Column | Unmodelled | None] = {}
+    found: dict[str, Column | Unmodelled | None] = {**described}
     for name, kind in kinds.items():
         if isinstance(kind, Words):
             found[name] = learned_words(votes[name], forms[name], name, rows, voting)
@@ -89,7 +92,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     found |= learned_times(asking, times, votes)
     found |= learned_texts(asking, texts, votes, forms, different, each)
     lost = tuple(name for name in names if found[name] is None)
-    others = tuple(name for name in names if votes[name].others > _OTHERS_REMARKED * records)
+    others = tuple(name for name in votes if votes[name].others > _OTHERS_REMARKED * records)
     if not any(isinstance(one, Column) for one in found.values()):
         # What was spent ends in a release, though one of nothing but the number of rows.
         nothing = np.zeros(0)

@@ -1,8 +1,8 @@
-"""Learns columns of texts: well-known words, frequent texts, identifiers, and texts that are left out."""
+"""Learns columns of texts: well-known words, frequent texts, labels, identifiers, and texts left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,11 +15,12 @@ from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.values import text_of
 from ...common.data.view import View
 from ...common.measurement import Measurement
-from .asking import PRESENT, SURE_UNSEEN, Asking, Rows
+from .asking import PRESENT, SURE_UNSEEN, Asking, Rows, tells_missing
+from .cells import Cells
 from .columns import OTHER, Column, categories
 from .forms import PLACES, Form
 from .kinds import Texts, Vote, Words
-from .private_counts import Noisy
+from .private_counts import Noisy, PrivateCounts
 
 DIFFERENT_TEXTS = 0.05
 """Share of a column for the number of its different texts; the rest finds the frequent ones."""
@@ -219,3 +220,68 @@ def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
 def _different(asking: Asking, name: str) -> NDArray[np.int64]:
     # One row more or less changes the number of different texts by one at most.
     return np.array([asking.cells.different(name)], dtype=np.int64)
+
+
+def learned_labels(cells: Cells, counts: PrivateCounts, rows: Rows, cost: float) -> dict[str, Column]:
+    """The columns that their file describes.
+
+    A category that no row has is one too. Codes that the file does not name are counted together, as `OTHER`.
+
+    Args:
+        cells: the table.
+        counts: what counts its rows.
+        rows: their number.
+        cost: of the counts of a column, zCDP.
+    """
+    reading = {name: _reading_of_labels(name, labels) for name, labels in cells.listed.items()}
+    noisy = counts.histograms(
+        "labels", {name: partial(_rows_of_codes, cells, one) for name, one in reading.items()}, cost
+    )
+    return {name: _labelled_column(one, noisy[name], rows, cost) for name, one in reading.items()}
+
+
+def _reading_of_labels(name: str, labels: Sequence[str]) -> CategoricalAttribute:
+    """How the cells are read: a missing value first, and `OTHER` last if no label is called so."""
+    more = () if OTHER in labels else (OTHER,)
+    return CategoricalAttribute(name, ("", *labels, *more), other=OTHER)
+
+
+def _rows_of_codes(cells: Cells, reading: CategoricalAttribute) -> NDArray[np.int64]:
+    """The rows of each code; private. The rest of all rows has no value."""
+    texts, rows = cells.values(reading.name)
+    found = np.bincount(reading.encode(np.array(texts, dtype=object)), rows, reading.size)
+    found[0] = cells.records() - found[1:].sum()
+    return found.astype(np.int64)
+
+
+def _labelled_column(reading: CategoricalAttribute, noisy: Noisy, rows: Rows, cost: float) -> Column:
+    """The released column: without missing values and `OTHER` where noise may be all that was counted."""
+    values, sigma = noisy.values, noisy.sigma
+    other = reading.categories.index(OTHER)
+    missing = tells_missing(False, float(values[0]), sigma)
+    hidden = [] if missing else [0]
+    # A label that is called so stands in the dictionary.
+    if other == reading.size - 1 and values[other] <= PRESENT * sigma:
+        hidden.append(other)
+    kept = [code for code in range(reading.size) if code not in hidden]
+    released = CategoricalAttribute(
+        reading.name,
+        tuple(reading.categories[code] for code in kept),
+        other=OTHER if other in kept else None,
+    )
+    labels = [code for code in kept if code not in (0, other)] or kept
+    usual = max(labels, key=lambda code: float(values[code]))
+    place = kept.index(usual)
+    counted, variances = values[kept], np.full(len(kept), sigma**2)
+    counted[place] += values[hidden].sum()
+    variances[place] += len(hidden) * sigma**2
+    moved = sum(max(0.0, float(values[code])) for code in hidden) + SURE_UNSEEN * sigma * len(hidden) ** 0.5
+    measured = Measurement(
+        View((reading.name,)), counted, float(np.sqrt(variances.mean())), cost, sigmas=np.sqrt(variances)
+    )
+    return replace(
+        Column(reading, missing, released, usual),
+        unlisted=float(moved),
+        merged=float(max(0.0, values[other])) if other in kept and other == reading.size - 1 else 0.0,
+        counted=measured,
+    )

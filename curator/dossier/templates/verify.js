@@ -1160,7 +1160,8 @@ const verifier = (() => {
   };
 
   // ---- Folders: a map from path to a function that reads the file
-  const READ = ["synthetic.csv", "synthetic.parquet", "model.npz", "evidence.npz", "report.html", "storage.json"];
+  const TABLES = ["csv", "parquet", "feather", "xlsx", "sav", "dta", "xpt"].map((kind) => `synthetic.${kind}`);
+  const READ = [...TABLES, "model.npz", "evidence.npz", "report.html", "storage.json"];
   const WARNING = "NOT-FOR-RELEASE.txt";
   const inside = (files, folder) =>
     new Map(Array.from(files).filter(([path]) => path.startsWith(folder)).map(([path, read]) => [path.slice(folder.length), read]));

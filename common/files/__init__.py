@@ -1,0 +1,1 @@
+"""Files that DuckDB does not read: Feather, Excel, and those of SPSS, Stata and SAS with labels of values."""

@@ -1,0 +1,61 @@
+"""Reads the first sheet of an Excel file: each cell as the text that it shows, as of a CSV.
+
+So the kind of a column follows from what most of its cells show, and no single cell decides it.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+
+from ..errors import DataError
+from .kinds import OtherFile
+
+_ERRORS = ("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
+"""What a cell shows whose formula has no value."""
+
+
+def read(path: Path) -> OtherFile:
+    """Reads the first sheet, whose first row names the columns; rows without any value are left out.
+
+    Raises:
+        DataError: it has no such row.
+    """
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        names = [_text(cell) for cell in next(rows, ())]
+        while names and names[-1] is None:
+            names.pop()
+        if not names or None in names:
+            raise DataError(
+                f"{path.name}: expected the names of the columns in the first row of its first sheet, found "
+                "none; write a name above each column"
+            )
+        columns: list[list[str | None]] = [[] for _ in names]
+        for row in rows:
+            cells = [_text(cell) for cell in row[: len(names)]]
+            if any(cell is not None for cell in cells):
+                cells += [None] * (len(names) - len(cells))
+                for column, cell in zip(columns, cells, strict=True):
+                    column.append(cell)
+    finally:
+        book.close()
+    return OtherFile(pa.table([pa.array(column, pa.string()) for column in columns], names=names))
+
+
+def _text(cell: Any) -> str | None:
+    """What a cell shows; None of an empty one and of an error."""
+    if cell is None or (isinstance(cell, str) and (not cell.strip() or cell in _ERRORS)):
+        return None
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat()
+    if isinstance(cell, (date, time)):
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    return str(cell)

@@ -1,0 +1,145 @@
+"""Reads files of SPSS, Stata and SAS. A column that its dictionary describes holds the labels of its codes.
+
+In such a column a code that the dictionary does not name is read as its number, which is no category. In a
+column of numbers, codes that stand for a missing value are missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyreadstat
+
+from .kinds import OtherFile
+from .labels import Code, Labels
+
+_READERS: Mapping[str, str] = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+_WITHOUT_USER_MISSING = (".xpt", ".por")
+"""Kinds whose reader does not tell such missing values apart."""
+
+_AT_ONCE = 1 << 22
+"""Cells that are objects of Python at once."""
+
+_DATE = re.compile(
+    r"%t?d.*|[AEJS]?DATE\d*|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?\d*|[BE]8601DA[\d.]*", re.IGNORECASE
+)
+_TIMESTAMP = re.compile(r"%tc.*|DATETIME[\d.]*|YMDHMS[\d.]*|[BE]8601DT[\d.]*", re.I)
+"""Formats that files declare for dates and for timestamps."""
+
+_WHOLE = ("int8", "int16", "int32")
+
+
+def read(path: Path) -> OtherFile:
+    """Reads a file; of SAS with the labels of the catalogue beside it of the same name, .sas7bcat."""
+    suffix = path.suffix.lower()
+    options = {} if suffix in _WITHOUT_USER_MISSING else {"user_missing": True}
+    reader = partial(getattr(pyreadstat, _READERS[suffix]), str(path), output_format="dict", **options)
+    _, about = reader(metadataonly=True)
+    labels = _labels(about, _catalogue(path))
+    kinds = {name: _kind(about, name, labels.get(name)) for name in about.column_names}
+    tables = [_table(block, kinds, labels) for block in _blocks(reader, len(kinds))]
+    return OtherFile(pa.concat_tables(tables), labels)
+
+
+def _blocks(reader: Callable[..., Any], columns: int) -> Iterator[Mapping[str, Sequence[Any]]]:
+    """The rows in blocks, at least one."""
+    rows, first = max(1, _AT_ONCE // max(1, columns)), 0
+    while True:
+        block, _ = reader(row_offset=first, row_limit=rows)
+        read = len(next(iter(block.values()), ()))
+        if read or not first:
+            yield block
+        if read < rows:
+            return
+        first += rows
+
+
+def _catalogue(path: Path) -> Any:
+    """The catalogue of labels beside a file of SAS; None if there is none."""
+    beside = path.with_suffix(".sas7bcat")
+    if path.suffix.lower() != ".sas7bdat" or not beside.is_file():
+        return None
+    return pyreadstat.read_sas7bcat(str(beside))[1]
+
+
+def _labels(about: Any, catalogue: Any) -> dict[str, Labels]:
+    """The dictionary of each column that has one."""
+    sets = {} if catalogue is None else catalogue.value_labels
+    texts = {name: sets[one] for name, one in about.variable_to_label.items() if one in sets}
+    texts |= about.variable_value_labels
+    found = {}
+    for name in about.column_names:
+        ranges = tuple((one["lo"], one["hi"]) for one in about.missing_ranges.get(name, ()))
+        known = {_whole(code): str(text) for code, text in texts.get(name, {}).items()}
+        # Of numbers, letters are Stata's and SAS's missing values.
+        letters = about.readstat_variable_types.get(name) != "string"
+        ranges += tuple((code, code) for code in known if letters and isinstance(code, str))
+        measure = about.variable_measure.get(name) or "unknown"
+        title = about.column_names_to_labels.get(name) or ""
+        one = Labels(known, ranges, "" if measure == "unknown" else measure, title)
+        if one != Labels():
+            found[name] = one
+    return found
+
+
+def _kind(about: Any, name: str, labels: Labels | None) -> pa.DataType:
+    """The type of a column, which the file declares."""
+    declared, form = about.readstat_variable_types.get(name), about.original_variable_types.get(name) or ""
+    if declared == "string" or (labels is not None and labels.categories):
+        return pa.string()
+    if _DATE.fullmatch(form):
+        return pa.date32()
+    if _TIMESTAMP.fullmatch(form):
+        return pa.timestamp("us")
+    return pa.int64() if declared in _WHOLE else pa.float64()
+
+
+def _table(
+    block: Mapping[str, Sequence[Any]], kinds: Mapping[str, pa.DataType], labels: Mapping[str, Labels]
+) -> pa.Table:
+    return pa.table(
+        {name: _column(block[name], kind, labels.get(name, Labels())) for name, kind in kinds.items()}
+    )
+
+
+def _column(cells: Sequence[Any], kind: pa.DataType, labels: Labels) -> pa.Array:
+    if labels.categories:
+        known = {code: labels.categories.get(_whole(code)) for code in set(cells)}
+        texts = {code: _code_text(code, labels) if text is None else text for code, text in known.items()}
+        return pa.array([texts[cell] for cell in cells], kind)
+    if labels.missing:
+        missing = {cell for cell in set(cells) if cell is not None and labels.is_missing(_whole(cell))}
+        cells = [None if cell in missing else cell for cell in cells]
+    if pa.types.is_string(kind):
+        return pa.array([cell or None for cell in cells], kind)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return pa.array([cell if isinstance(cell, (date, datetime)) else None for cell in cells], kind)
+    # Letters of Stata and SAS without a label, and of formats that are not known here times of day.
+    return pa.array([cell if isinstance(cell, (int, float)) else None for cell in cells], kind)
+
+
+def _code_text(code: Any, labels: Labels) -> str | None:
+    """What stands for a code without a label: its number, or nothing if it is one of a missing value."""
+    if code is None or code == "" or labels.is_missing(_whole(code)):
+        return None
+    return f"{code:g}" if isinstance(code, float) else str(code)
+
+
+def _whole(code: Any) -> Code:
+    """A code, as a whole number if it is one: files hold 1.0 for 1."""
+    found: Code = int(code) if isinstance(code, float) and code.is_integer() else code
+    return found

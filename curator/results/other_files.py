@@ -1,0 +1,140 @@
+"""Synthetic tables as files that are written at once: Feather, Excel, SPSS, Stata and SAS."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from ...common.data.domain import Domain
+from ...common.errors import DataError
+from ...common.extras import require_extra
+from ...common.files.kinds import read_other_file
+from ...common.files.labels import Labels
+from .table_format import TableFormat
+
+_SHEET_ROWS = 2**20 - 1
+"""Rows of a sheet, beside that of the names; further ones are on further sheets."""
+
+_ANY_BYTES, _UNPACKED = 1 << 26, 100
+"""Bytes of a sheet that are unpacked in any case, and most of them in one of its file."""
+
+_LONGEST_NAME = 32
+"""Characters of a name that SPSS, Stata and SAS take."""
+
+
+def write_other_file(
+    path: Path,
+    tables: Iterable[pa.Table],
+    table_format: TableFormat,
+    domain: Domain,
+    labels: Mapping[str, Labels],
+) -> None:
+    """Writes a synthetic table, which is in memory as a whole, over a file that is there.
+
+    Args:
+        path: the file.
+        tables: the rows, as of `RowForms.typed_arrow`, at least one table.
+        table_format: any but CSV and Parquet.
+        domain: of the columns.
+        labels: what the file of the real table says of the codes of its columns.
+
+    Raises:
+        OSError: it cannot be written.
+        MissingExtraError: the packages that write it are not installed.
+    """
+    rows = pa.concat_tables(tables)
+    if table_format is TableFormat.FEATHER:
+        from pyarrow import feather
+
+        feather.write_feather(rows, str(path))
+        return
+    require_extra("files")
+    if table_format is TableFormat.XLSX:
+        _write_sheets(path, rows)
+        return
+    import pyreadstat
+
+    from .survey_files import write_survey
+
+    try:
+        write_survey(path, rows, survey_names(rows.column_names), table_format, domain, labels)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+        # What it says may hold a value.
+        raise DataError(
+            f"{path.name}: the columns do not fit into a file of the format {table_format.value}, such as by "
+            "texts that are too long; choose another format"
+        ) from None
+
+
+def read_other_rows(path: Path, domain: Domain) -> pd.DataFrame:
+    """The rows of a synthetic table in such a file; its columns have their names in the domain again.
+
+    Args:
+        path: the file, perhaps a stranger's.
+        domain: of the columns.
+
+    Raises:
+        DataError: it is another file.
+        ValueError: its rows would take far more memory than the file has bytes.
+    """
+    if path.suffix == f".{TableFormat.XLSX}":
+        with zipfile.ZipFile(path) as parts:
+            unpacked = sum(part.file_size for part in parts.infolist())
+        if unpacked > max(_ANY_BYTES, _UNPACKED * path.stat().st_size):
+            raise ValueError("more bytes than a file of this size holds")
+    rows = read_other_file(path).rows
+    known = {name: name for name in domain.columns}
+    known |= {new: old for old, new in survey_names(domain.columns).items() if new not in known}
+    rows = rows.rename_columns([known.get(name, name) for name in rows.column_names])
+    return rows.to_pandas(
+        types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
+    )
+
+
+def survey_names(names: Iterable[str]) -> dict[str, str]:
+    """The name that all three programs take, for each name of a column: letters, digits and _, each once."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        plain = (plain if plain[:1].isalpha() else f"v{plain}")[:_LONGEST_NAME]
+        number, new = 1, plain
+        while new.upper() in taken:
+            number += 1
+            new = f"{plain[: _LONGEST_NAME - 1 - len(str(number))]}_{number}"
+        taken.add(new.upper())
+        found[name] = new
+    return found
+
+
+def _write_sheets(path: Path, rows: pa.Table) -> None:
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = openpyxl.Workbook(write_only=True)
+
+    def cell(sheet: Any, value: Any) -> Any:
+        if isinstance(value, datetime) and (value.tzinfo is not None or value.year < 1900):
+            value = value.isoformat()
+        if not isinstance(value, str):
+            return value
+        text = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value))
+        # Without this, text that begins with = would be a formula.
+        text.data_type = "s"
+        return text
+
+    for first in range(0, max(1, rows.num_rows), _SHEET_ROWS):
+        sheet = book.create_sheet()
+        sheet.append([cell(sheet, name) for name in rows.column_names])
+        for batch in rows.slice(first, _SHEET_ROWS).to_batches(max_chunksize=2**14):
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                sheet.append([cell(sheet, value) for value in row])
+    book.save(path)
