@@ -5,6 +5,7 @@ So the kind of a column follows from what most of its cells show, and no single 
 
 from __future__ import annotations
 
+import zipfile
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from .kinds import OtherFile
 _ERRORS = ("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
 """What a cell shows whose formula has no value."""
 
+_ANY_BYTES, _UNPACKED = 1 << 26, 100
+"""Bytes that are unpacked in any case, and most of them in one byte of the file."""
+
 
 def read(path: Path) -> OtherFile:
     """Reads the first sheet, whose first row names the columns; rows without any value are left out.
@@ -25,6 +29,10 @@ def read(path: Path) -> OtherFile:
     Raises:
         DataError: it has no such row.
     """
+    with zipfile.ZipFile(path) as parts:
+        unpacked = sum(part.file_size for part in parts.infolist())
+    if unpacked > max(_ANY_BYTES, _UNPACKED * path.stat().st_size):
+        raise DataError(f"{path.name}: expected a file of sheets, found one that unpacks to far more bytes")
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
         rows = book.worksheets[0].iter_rows(values_only=True)

@@ -13,9 +13,6 @@ Code = int | float | str
 
 Range = tuple[Code, Code]
 
-SCALE = "scale"
-"""SPSS's measure of numbers."""
-
 _WIDEST = 20
 """Labels that stand apart name points of a scale; the codes between them are answers too, if so few."""
 
@@ -40,13 +37,13 @@ class Labels:
     def categories(self) -> Mapping[Code, str]:
         """Code -> text of each category, different ones, answers before missing values; empty for numbers.
 
-        Whether a column holds categories follows from its dictionary alone. At least two answers have labels,
-        and it is not of measure scale. If no two labels are neighbours, as of the ends of a scale from 1 to
-        7, the whole numbers between them are categories too, or, if these are many, the column is one of
-        numbers.
+        Whether a column holds categories follows from its labels alone: at least two answers have one. SPSS's
+        measure has no part in it, since programs set it to scale unasked. If no two labels are neighbours, as
+        of the ends of a scale from 1 to 7, the whole numbers between them are categories too or, if these are
+        many, the column is one of numbers.
         """
         answers = {code: text for code, text in self.texts.items() if not self.is_missing(code)}
-        if len(answers) < 2 or self.measure == SCALE:
+        if len(answers) < 2:
             return {}
         whole = [int(code) for code in answers if isinstance(code, (int, float)) and float(code).is_integer()]
         if len(whole) == len(answers) and _stand_apart(whole):

@@ -40,6 +40,9 @@ _DATE = re.compile(
 _TIMESTAMP = re.compile(r"%tc.*|DATETIME[\d.]*|YMDHMS[\d.]*|[BE]8601DT[\d.]*", re.I)
 """Formats that files declare for dates and for timestamps."""
 
+_TIME = re.compile(r"(TIME|TOD|HHMM|E8601TM)[\d.]*", re.I)
+"""Formats of times of day."""
+
 _WHOLE = ("int8", "int16", "int32")
 
 
@@ -99,7 +102,7 @@ def _labels(about: Any, catalogue: Any) -> dict[str, Labels]:
 def _kind(about: Any, name: str, labels: Labels | None) -> pa.DataType:
     """The type of a column, which the file declares."""
     declared, form = about.readstat_variable_types.get(name), about.original_variable_types.get(name) or ""
-    if declared == "string" or (labels is not None and labels.categories):
+    if declared == "string" or _TIME.fullmatch(form) or (labels is not None and labels.categories):
         return pa.string()
     if _DATE.fullmatch(form):
         return pa.date32()
@@ -125,10 +128,10 @@ def _column(cells: Sequence[Any], kind: pa.DataType, labels: Labels) -> pa.Array
         missing = {cell for cell in set(cells) if cell is not None and labels.is_missing(_whole(cell))}
         cells = [None if cell in missing else cell for cell in cells]
     if pa.types.is_string(kind):
-        return pa.array([cell or None for cell in cells], kind)
+        return pa.array([None if cell in (None, "") else str(cell) for cell in cells], kind)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return pa.array([cell if isinstance(cell, (date, datetime)) else None for cell in cells], kind)
-    # Letters of Stata and SAS without a label, and of formats that are not known here times of day.
+    # Letters of Stata and SAS are missing values, with a label or without.
     return pa.array([cell if isinstance(cell, (int, float)) else None for cell in cells], kind)
 
 

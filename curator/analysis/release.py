@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import pandas as pd
 
@@ -18,6 +18,7 @@ from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
+from ..report.distributions import Measured
 from ..report.page import release_report
 from ..report.promise import promise_of
 from ..report.summary import release_summary
@@ -29,8 +30,10 @@ from .published import Drawn, Published, named_choice
 
 if TYPE_CHECKING:
     from ... import Attacks
+    from ...synthesis.evaluating.frames import Comparison
     from .estimators.estimates import Estimates
     from .hypotheses.result import TestResult
+    from .plot import Plot
     from .queries.answer import Answer
 
 _CSV = TableFile()
@@ -232,7 +235,40 @@ class Release:
 
     def report(self) -> Page:
         """The report for readers: promise, budget, errors, distributions."""
-        return Page(release_report(self.certificate, self.rows))
+        return Page(release_report(self.certificate, self.rows, self._margins))
+
+    @property
+    def _margins(self) -> Mapping[str, Measured]:
+        """Shares of codes as they were measured."""
+        return {} if self.published.evidence is None else self.published.evidence.margins
+
+    def plot(self, columns: Sequence[str] | None = None) -> Plot:
+        """A figure of columns with intervals, of the error bounds of pairs, and of correlations.
+
+        Args:
+            columns: those that are drawn; by default the first ones.
+
+        Raises:
+            DataError: there is no such column.
+            MissingExtraError: matplotlib, of the extra "plot", is not installed.
+        """
+        from .plot import plot
+
+        return plot(self.published, columns)
+
+    def compare(self, real: Any, **options: Any) -> Comparison:
+        """A page, and a figure, of the release beside the real table: not for publication; see `compare`.
+
+        Args:
+            real: the table that was released: a data frame, or the path of a file.
+            options: see `compare`.
+
+        Raises:
+            DataError: the rows do not fit the release.
+        """
+        from ... import compare
+
+        return cast("Comparison", compare(real, self, **options))
 
     def attack(self, real: Any, holdout: Any = None, **options: Any) -> Attacks:
         """Attacks the release with the real rows, as their owner can: not for publication; see `attack`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,42 @@ _ROWED_CODES = 12
 
 Shares = NDArray[np.float64]
 
+Interval = tuple[float, float]
+"""Two shares between which the real one lies, with a probability of 95 % for what noise may do to it."""
+
+_DEVIATIONS = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Shares of the codes of an attribute as they were measured, without bias.
+
+    Attributes:
+        shares: shape (size,).
+        deviation: standard deviation of the noise of each, and independent of that of others.
+    """
+
+    shares: Shares
+    deviation: float
+
+    def take(self, codes: Any) -> Measured:
+        """Of some codes."""
+        return Measured(self.shares[codes], self.deviation)
+
+    def sums(self, starts: NDArray[np.intp]) -> list[Interval]:
+        """The intervals of sums of neighbours."""
+        sums = np.add.reduceat(self.shares, starts)
+        apart = np.diff(np.append(starts, len(self.shares)))
+        reach = _DEVIATIONS * self.deviation * np.sqrt(apart)
+        ends = np.stack([np.clip(sums - reach, 0, 1), np.clip(sums + reach, 0, 1)], axis=1)
+        return [(low, high) for low, high in ends.tolist()]
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """That of each code."""
+        return self.sums(np.arange(len(self.shares)))
+
+
 Ticks = Callable[[Axis], Sequence[tuple[float, str]]]
 """The numbers that are written at an axis, with their texts."""
 
@@ -44,12 +81,14 @@ class Row:
         synthetic: share of the synthetic records, in 0..1.
         real: share of the real records; None in a release.
         scale: factor by which the largest share fills the chart.
+        interval: for the real share; None if nothing is known.
     """
 
     label: str
     synthetic: float
     real: float | None
     scale: float
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -61,12 +100,16 @@ class Columns:
         real: the outline of the real distribution as an SVG path; None in a release.
         axis: where numbers are drawn.
         ticks: place from 0 to 1 and text of some numbers on the axis.
+        real_heights: height of the real distribution in each column; empty in a release.
+        whiskers: x, and y of the upper and of the lower end, of the interval of each column; perhaps none.
     """
 
     synthetic: tuple[tuple[float, float, float, float], ...]
     real: str | None
     axis: Axis
     ticks: tuple[tuple[float, str], ...]
+    real_heights: tuple[float, ...] = ()
+    whiskers: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,13 +131,16 @@ class Distribution:
     missing: tuple[float, float | None] | None
 
 
-def distribution(name: str, synthetic: Table, real: Table | None) -> Distribution:
+def distribution(
+    name: str, synthetic: Table, real: Table | None, measured: Measured | None = None
+) -> Distribution:
     """The chart of an attribute.
 
     Args:
         name: name of the attribute.
         synthetic: the synthetic table.
         real: the real table of the same domain, in an evaluation; the chart shows its shares.
+        measured: the shares that were measured.
     """
     attribute = synthetic.domain[name]
     shares = [_shares(table, name) for table in (synthetic, real) if table is not None]
@@ -108,20 +154,31 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
         lone, shown = numbers.alone, _number_format(attribute)
         lowest, highest = numbers.reach.T
         if len(lone) <= _ROWED_NUMBERS and np.array_equal(lowest, highest):
-            rows = _rows(list(map(shown, numbers.written(lowest))), shares)
+            rows = _rows(
+                list(map(shown, numbers.written(lowest))), shares, _some(measured, np.arange(len(lone)))
+            )
             return Distribution(name, _count_text("value", len(rows)), rows, None, missing)
-        atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
+        singles, others = np.flatnonzero(lone), np.flatnonzero(~lone)
+        atoms = _rows(
+            list(map(shown, numbers.atoms)), [share[lone] for share in shares], _some(measured, singles)
+        )
         bins = numbers.written(numbers.cells[~lone])
         columns = None
         if len(bins):
-            columns = _columns([share[~lone] for share in shares], bins, numbers.scale, _ticks_of(attribute))
+            columns = _columns(
+                [share[~lone] for share in shares],
+                bins,
+                numbers.scale,
+                _ticks_of(attribute),
+                _some(measured, others),
+            )
         kind = _kind(attribute, numbers, len(bins)) + _axis_note(columns)
         return Distribution(name, kind, atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
         kind = _count_text("value", attribute.size)
-        return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
+        return Distribution(name, kind, _rows(_labels(attribute), shares, measured), None, None)
     codes = np.arange(attribute.size, dtype=np.float64)
-    columns = _columns(shares, np.stack([codes, codes + 1], axis=1), Scale.LINEAR, number_ticks)
+    columns = _columns(shares, np.stack([codes, codes + 1], axis=1), Scale.LINEAR, number_ticks, measured)
     return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
 
 
@@ -175,22 +232,34 @@ def _labels(attribute: Attribute) -> list[str]:
     return [str(code) for code in range(attribute.size)]
 
 
-def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
+def _some(measured: Measured | None, codes: NDArray[np.intp]) -> Measured | None:
+    return None if measured is None else measured.take(codes)
+
+
+def _rows(labels: Sequence[str], shares: Sequence[Shares], measured: Measured | None) -> tuple[Row, ...]:
     """All values in order, or the most frequent synthetic values and one row for all others."""
     kept = np.arange(len(labels))
     if len(labels) > MOST_BARS + 1:
         kept = np.argsort(-shares[0], kind="stable")[:MOST_BARS]
     named = [labels[place] for place in kept.tolist()]
+    intervals: list[Interval | None] = [None] * (len(named) + 1)
+    if measured is not None and len(labels):
+        intervals = [*measured.take(kept).intervals, None]
     found = [share[kept].tolist() for share in shares]
     if len(kept) < len(labels):
         named.append(f"{len(labels) - len(kept)} others")
         found = [[*some, float(share.sum()) - sum(some)] for some, share in zip(found, shares, strict=True)]
     scale = 1 / max(1e-12, *(max(some, default=0.0) for some in found))
     real = found[1] if len(found) > 1 else [None] * len(named)
-    return tuple(Row(*entry, scale) for entry in zip(named, found[0], real, strict=True))
+    return tuple(
+        Row(label, synthetic, other, scale, interval)
+        for label, synthetic, other, interval in zip(named, found[0], real, intervals, strict=False)
+    )
 
 
-def _columns(shares: Sequence[Shares], edges: Shares, scale: Scale, ticks: Ticks) -> Columns:
+def _columns(
+    shares: Sequence[Shares], edges: Shares, scale: Scale, ticks: Ticks, measured: Measured | None
+) -> Columns:
     """Columns as wide as their bins and of areas as the shares; bins that are too thin to see are merged.
 
     Args:
@@ -198,6 +267,7 @@ def _columns(shares: Sequence[Shares], edges: Shares, scale: Scale, ticks: Ticks
         edges: lower and upper bound of each bin, shape (bins, 2).
         scale: of the domain.
         ticks: the numbers at an axis and their texts.
+        measured: the shares that were measured.
     """
     axis = Axis.of(edges, shares[0], scale)
     starts = _starts(axis.place(edges))
@@ -218,8 +288,18 @@ def _columns(shares: Sequence[Shares], edges: Shares, scale: Scale, ticks: Ticks
             for x, end, top in zip(left.tolist(), right.tolist(), tops, strict=True)
         ]
         outline = f"M0 {COLUMNS_HEIGHT:.2f}" + "".join(steps) + f"V{COLUMNS_HEIGHT:.2f}"
+    whiskers: tuple[tuple[float, float, float], ...] = ()
+    if measured is not None:
+        middles, widths = ((left + right) / 2 * COLUMNS_WIDTH).tolist(), wide.tolist()
+        ends = zip(middles, widths, measured.sums(starts), strict=True)
+        tops = [(x, high / width * height, low / width * height) for x, width, (low, high) in ends]
+        # A whisker may be longer than the chart is high.
+        whiskers = tuple(
+            (x, max(0.0, COLUMNS_HEIGHT - up), max(0.0, COLUMNS_HEIGHT - low)) for x, up, low in tops
+        )
     shown = tuple((float(axis.place(np.array(number))), text) for number, text in ticks(axis))
-    return Columns(columns, outline, axis, shown)
+    heights = tuple((dense[1] * height).tolist()) if len(dense) > 1 else ()
+    return Columns(columns, outline, axis, shown, heights, whiskers)
 
 
 def _starts(places: Shares) -> NDArray[np.intp]:

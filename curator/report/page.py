@@ -18,7 +18,7 @@ from ...common.version import __version__
 from ..certificates.certificate import Certificate
 from .advice import advice_of
 from .comparison import Comparison
-from .distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, distribution
+from .distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, Measured, distribution
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
 from .pairs import CertifiedPairs, Pair
 from .promise import promise_of
@@ -30,21 +30,27 @@ TEMPLATES = Path(__file__).parent / "templates"
 _FURTHEST = 10
 
 
-def release_report(certificate: Certificate, synthetic: Table) -> str:
+def release_report(
+    certificate: Certificate, synthetic: Table, measured: Mapping[str, Measured] | None = None
+) -> str:
     """The report of a release, as HTML; it depends on real records only through noisy values.
 
     Args:
         certificate: certificate of the release.
         synthetic: the synthetic table.
+        measured: shares of the codes of attributes, as they were measured.
     """
     pairs = CertifiedPairs(certificate)
     confidence = certificate.confidence
     texts = {pair: _bound_text(pairs.bounds.get(pair), confidence) for pair in pairs.all}
-    return _render(synthetic, pairs, None, list(certificate.plan.attributes), pairs.bounds, texts)
+    return _render(synthetic, pairs, None, list(certificate.plan.attributes), pairs.bounds, texts, measured)
 
 
 def evaluation_report(
-    synthetic: Table, comparison: Comparison, certificate: Certificate | None = None
+    synthetic: Table,
+    comparison: Comparison,
+    certificate: Certificate | None = None,
+    measured: Mapping[str, Measured] | None = None,
 ) -> str:
     """The report of an evaluation, as HTML; it shows real distributions and is not for publication.
 
@@ -52,6 +58,7 @@ def evaluation_report(
         synthetic: the synthetic table.
         comparison: comparison with the real table.
         certificate: certificate of the release, if available.
+        measured: shares of the codes of attributes, as they were measured.
     """
     pairs = None if certificate is None else CertifiedPairs(certificate)
     bounds = {} if pairs is None else pairs.bounds
@@ -61,7 +68,9 @@ def evaluation_report(
         + (f"; {_bound_text(bounds[pair], confidence)}" if pair in bounds else "")
         for pair, distance in comparison.pairs.items()
     }
-    return _render(synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts)
+    return _render(
+        synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts, measured
+    )
 
 
 @cache
@@ -86,6 +95,7 @@ def _render(
     names: Sequence[str],
     distances: Mapping[Pair, float],
     texts: Mapping[Pair, str],
+    measured: Mapping[str, Measured] | None,
 ) -> str:
     certificate = None if pairs is None else pairs.certificate
     real = None if comparison is None else comparison.real
@@ -103,9 +113,12 @@ def _render(
             hidden=[] if certificate is None else list(notes_on_unseen(synthetic, certificate.plan.unseen)),
             comparison=comparison,
             records=synthetic.record_count,
-            distributions=[distribution(name, synthetic, real) for name in synthetic.domain],
+            distributions=[
+                distribution(name, synthetic, real, (measured or {}).get(name)) for name in synthetic.domain
+            ],
             heat=heat_map(names, distances, texts) if len(names) > 1 else None,
             furthest=[_furthest_row(pair, distances[pair], pairs, comparison) for pair in furthest],
+            whiskers=bool(measured),
             levels=LEVELS,
             chart=(COLUMNS_WIDTH, COLUMNS_HEIGHT),
             size=SIZE,

@@ -20,6 +20,7 @@ from ..certificates.certificate import Certificate
 from ..certificates.unseen import Unseen
 from ..mechanisms.parts.fitted import FittedModel
 from ..pgm import archive
+from ..report.distributions import Measured
 
 FORMAT = "dpmosaic evidence 1"
 
@@ -67,6 +68,17 @@ class Evidence:
     records_sigma: float = 0.0
     unseen: Mapping[str, Unseen] = field(default_factory=dict)
     grouped: Mapping[View, Known] = field(default_factory=dict)
+
+    @property
+    def margins(self) -> dict[str, Measured]:
+        """The shares of the codes of each attribute that was measured, without bias."""
+        found = {}
+        for name in self.domain:
+            known = self.known.get((name,))
+            if known is not None and self.records > 0:
+                shares = 1 / self.domain[name].size + known.values / self.records
+                found[name] = Measured(shares, known.sigma / self.records)
+        return found
 
     @property
     def views(self) -> dict[View, Known]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -21,9 +20,6 @@ from .table_format import TableFormat
 
 _SHEET_ROWS = 2**20 - 1
 """Rows of a sheet, beside that of the names; further ones are on further sheets."""
-
-_ANY_BYTES, _UNPACKED = 1 << 26, 100
-"""Bytes of a sheet that are unpacked in any case, and most of them in one of its file."""
 
 _LONGEST_NAME = 32
 """Characters of a name that SPSS, Stata and SAS take."""
@@ -50,6 +46,8 @@ def write_other_file(
         MissingExtraError: the packages that write it are not installed.
     """
     rows = pa.concat_tables(tables)
+    # Each library says in words of its own that a file cannot be written.
+    path.open("wb").close()
     if table_format is TableFormat.FEATHER:
         from pyarrow import feather
 
@@ -82,13 +80,7 @@ def read_other_rows(path: Path, domain: Domain) -> pd.DataFrame:
 
     Raises:
         DataError: it is another file.
-        ValueError: its rows would take far more memory than the file has bytes.
     """
-    if path.suffix == f".{TableFormat.XLSX}":
-        with zipfile.ZipFile(path) as parts:
-            unpacked = sum(part.file_size for part in parts.infolist())
-        if unpacked > max(_ANY_BYTES, _UNPACKED * path.stat().st_size):
-            raise ValueError("more bytes than a file of this size holds")
     rows = read_other_file(path).rows
     known = {name: name for name in domain.columns}
     known |= {new: old for old, new in survey_names(domain.columns).items() if new not in known}

@@ -103,7 +103,7 @@ def write(
         fitted.model.save(folder / MODEL)
         evidence = Evidence.of_release(fitted, certificate, records)
         evidence.save(folder / EVIDENCE)
-        write_text(folder / REPORT, release_report(certificate, synthetic))
+        write_text(folder / REPORT, release_report(certificate, synthetic, evidence.margins))
         digests = {name: sha256_of(folder / name) for name in others}
         return {table.name: digest.result(), **digests}
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, overload
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...curator.analysis.plot import Plot, plot
 from ...curator.analysis.release import Page, Release
 from ...curator.people.release import PeopleRelease
 from ...curator.people.report import people_report
 from ...curator.report.page import evaluation_report
+from ...curator.results.outputs import write_not_for_release
 from ...simulations.evaluation.evaluation import Evaluation
 from ...simulations.evaluation.evaluation import evaluate as evaluate_tables
+from ...simulations.evaluation.metrics import PRIVATE
 from ...simulations.evaluation.people import PeopleEvaluation, evaluate_people
 from ...simulations.evaluation.people_tables import comparison as people_comparison
 from ...simulations.evaluation.tables import comparison
 from ...simulations.tables.arrow_tables import ArrowTable
-from ...simulations.tables.frames import DomainLike, Source, encode, read_domain
+from ...simulations.tables.frames import DomainLike, Source, encode, load, read_domain
 from ..related_frames import named_frames
 
 
@@ -91,11 +96,48 @@ def evaluate(
     )
 
 
-def compare(real: ArrowTable | Mapping[str, Source], release: Release | PeopleRelease, **more: Any) -> Page:
+@dataclass(frozen=True)
+class Comparison(Page):
+    """A page of a release beside the real table, and its figure: not for publication.
+
+    Attributes:
+        release: the release.
+        real: the real rows, encoded.
+        distances: of pairs, to the real table.
+    """
+
+    release: Release
+    real: Table
+    distances: Mapping[tuple[str, str], float]
+
+    def plot(self, columns: Sequence[str] | None = None) -> Plot:
+        """A figure of columns, of distances of pairs and of correlations, both tables beside each other.
+
+        Args:
+            columns: those that are drawn; by default the first ones.
+
+        Raises:
+            DataError: there is no such column.
+            MissingExtraError: matplotlib, of the extra "plot", is not installed.
+        """
+        return plot(self.release.published, columns, self.real, self.distances, PRIVATE)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the page into a file, and beside it one that says why it must not be published.
+
+        Raises:
+            DataError: a file cannot be written.
+        """
+        write_not_for_release(Path(path), self.html, PRIVATE)
+
+
+def compare(
+    real: Source | Mapping[str, Source], release: Release | PeopleRelease, **more: Any
+) -> Page | Comparison:
     """A page that shows the real tables and a release beside each other: not for publication.
 
     Args:
-        real: the table that was released, or those by name.
+        real: the table that was released, a data frame or the path of a file, or those by name.
         release: a release of it.
         more: see `evaluate`.
 
@@ -108,9 +150,16 @@ def compare(real: ArrowTable | Mapping[str, Source], release: Release | PeopleRe
         return Page(people_report(release.family, release.certificate, release.frames, compared))
     if isinstance(real, Mapping):
         raise DataError("expected one data frame beside the release of one table, got several; give one")
-    rows = _encode_rows(real, release.domain)
+    rows = (
+        load(real, release.domain).table
+        if isinstance(real, str | Path)
+        else _encode_rows(real, release.domain)
+    )
     found = evaluate(rows, release, **more)
-    return Page(evaluation_report(release.rows, comparison(found, rows), release.certificate))
+    compared, evidence = comparison(found, rows), release.published.evidence
+    measured = None if evidence is None else evidence.margins
+    html = evaluation_report(release.rows, compared, release.certificate, measured)
+    return Comparison(html, release, rows, compared.pairs)
 
 
 def _encode_rows(rows: Table | ArrowTable, domain: Domain | None) -> Table:

@@ -402,7 +402,7 @@ GUARDED = {
     "tomllib.loads": {"common/bounded.py"},
     "tomllib.load": set(),
     "np.load": {"curator/pgm/archive.py"},
-    "zipfile.ZipFile": {"curator/pgm/archive.py"},
+    "zipfile.ZipFile": {"curator/pgm/archive.py", "common/files/excel.py"},
     "tarfile.open": {"party/operating/backup.py"},
     "pickle.loads": set(),
     "pickle.load": set(),

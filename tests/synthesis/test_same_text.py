@@ -3,6 +3,7 @@
 import csv
 import re
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -339,14 +340,32 @@ def test_tables_that_arrow_can_read_are_data_frames(name):
             assert dpmosaic.draft(Other()).domain == dpmosaic.draft(TEXTS).domain
 
 
-def test_a_named_index_is_named_in_a_warning_and_a_plain_one_is_not():
-    rows = TEXTS[["z_last"]]
-    with pytest.warns(UserWarning, match=r"the index has a name and is not released.*reset_index"):
-        release = dpmosaic.synthesize(
-            rows.rename_axis("person"), domain={"z_last": ["a", "b"]}, adjacency="zero-out"
-        )
-    assert release.table.index.equals(pd.RangeIndex(ROWS))
-    assert release.table.index.name is None
-    dpmosaic.synthesize(
-        rows.set_axis(range(5, ROWS + 5)), domain={"z_last": ["a", "b"]}, adjacency="zero-out"
+def test_a_named_index_is_a_column_and_comes_back_and_another_one_is_numbered_anew(tmp_path):
+    domain = {"z_last": ["a", "b"], "code": ["007", "010", "1"]}
+    rows = TEXTS[["z_last", "code"]]
+    release = dpmosaic.synthesize(rows.set_index("code"), domain=domain, adjacency="zero-out")
+    assert (release.table.index.name, list(release.table)) == ("code", ["z_last"])
+    assert set(release.table.index) <= {"007", "010", "1"}
+    release.save(tmp_path)
+    pd.testing.assert_frame_equal(dpmosaic.load(tmp_path).table, release.table)
+    several = dpmosaic.synthesize(rows.set_index(["code", "z_last"]), domain=domain, adjacency="zero-out")
+    assert several.table.index.names == ["code", "z_last"]
+    other = dpmosaic.synthesize(
+        rows.rename_axis("person"), domain={"z_last": ["a", "b"]}, adjacency="zero-out"
     )
+    assert other.table.index.equals(pd.RangeIndex(ROWS))
+    assert other.table.index.name == "person"
+    with pytest.warns(UserWarning, match="the index has no name and is not released"):
+        dpmosaic.encode(rows.set_axis(DAYS), domain)
+
+
+def test_a_relation_of_duckdb_comes_back_as_one_and_a_stream_is_read_once():
+    domain = {"z_last": ["a", "b"]}
+    table = pa.Table.from_pandas(TEXTS[["z_last"]], preserve_index=False)
+    release = dpmosaic.synthesize(duckdb.from_arrow(table), domain=domain, adjacency="zero-out")
+    assert isinstance(release.table, duckdb.DuckDBPyRelation)
+    assert release.table.columns == ["z_last"]
+    assert release.generate(7, seed=1).fetchall() == release.generate(7, seed=1).fetchall()
+    stream = dpmosaic.synthesize(table.to_reader(), domain=domain, adjacency="zero-out")
+    assert isinstance(stream.table, pa.Table)
+    assert len(stream.table) == ROWS
