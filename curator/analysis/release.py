@@ -320,7 +320,7 @@ class Release:
         return printable(f"Release({size}, {promised}, {name}{labelled})")
 
     def _repr_html_(self) -> str:
-        return release_summary(self.certificate, self._size, len(self.published.columns))
+        return release_summary(self.certificate, self.rows, len(self.published.columns), self._margins)
 
     @property
     def _size(self) -> int:

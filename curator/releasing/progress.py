@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import threading
 import time
@@ -35,7 +36,7 @@ def progress_bar(
 ) -> Iterator[Report]:
     """Shows progress and the activity of each party in a terminal or notebook; elsewhere a line now and then.
 
-    Rich draws in a notebook with the package ipywidgets only; without it nothing is shown.
+    Rich draws in a notebook with the package ipywidgets only; without it the browser's own bar is shown.
 
     Args:
         console: console of the error stream.
@@ -43,8 +44,13 @@ def progress_bar(
         rarely_s: seconds between two lines where there is neither.
     """
     notebook = console.is_jupyter and find_spec("ipywidgets") is not None
-    if console.quiet or (console.is_jupyter and not notebook):
+    plain = console.is_jupyter and not notebook
+    if console.quiet or (plain and find_spec("IPython") is None):
         yield ignore
+        return
+    if plain:
+        with _bar_of_browser() as told:
+            yield told
         return
     if not (console.is_terminal or notebook):
         with _rare_lines(console, rarely_s) as told:
@@ -79,6 +85,23 @@ def parties(activity: Activity) -> Table:
         mib = (f"{size / 2**20:.1f}" for size in (one.sent, one.received))
         table.add_row(Text(one.party), doing, *mib, f"{one.silent_s:.0f} s ago")
     return table
+
+
+@contextlib.contextmanager
+def _bar_of_browser() -> Iterator[Report]:
+    """Shows a bar in a notebook by HTML alone, and takes it away at the end."""
+    from IPython.display import HTML, display
+
+    def bar(done: Done) -> HTML:
+        spent = f"{100 * done.spent:.0f}"
+        said = f"{html.escape(_in_words(done))}, {spent} % of the budget"
+        return HTML(f'<progress max="100" value="{spent}"></progress> {said}')
+
+    shown = display(bar(Done("starting", (), 0, 0.0)), display_id=True)
+    try:
+        yield lambda done: shown.update(bar(done))
+    finally:
+        shown.update(HTML(""))
 
 
 @contextlib.contextmanager

@@ -105,7 +105,8 @@ def _draw(chart: Any, shown: Distribution, *, legend: bool) -> None:
         chart.spines[side].set_visible(False)
     if legend:
         handles, labels = chart.get_legend_handles_labels()
-        chart.legend(handles, labels, fontsize=7, frameon=False, loc="best")
+        place = {"loc": "lower right", "bbox_to_anchor": (1, 0.98)}
+        chart.legend(handles, labels, fontsize=7, frameon=False, ncols=2, borderpad=0, **place)
 
 
 def _draw_columns(chart: Any, columns: Columns) -> None:

@@ -2,7 +2,9 @@
 
 import io
 import re
+import sys
 import threading
+import types
 
 import pytest
 from rich.console import Console
@@ -26,7 +28,7 @@ def test_a_terminal_shows_progress():
 @pytest.mark.parametrize(
     "kind",
     [{"force_terminal": False}, {"force_terminal": True, "quiet": True}, {"force_jupyter": True}],
-    ids=["a file, in a short release", "a console that is to be quiet", "a notebook without ipywidgets"],
+    ids=["a file, in a short release", "a console that is to be quiet", "a notebook without a display"],
 )
 def test_nothing_is_shown_elsewhere(kind, monkeypatch):
     monkeypatch.setattr(progress, "find_spec", lambda name: None)
@@ -54,3 +56,26 @@ def test_a_long_release_writes_a_line_now_and_then_without_a_terminal():
     assert re.fullmatch(
         r"(\d+ s: (round 1: age x \[red\], 50|starting, 0) % of the budget\n)+", written.getvalue()
     )
+
+
+def test_a_notebook_without_further_packages_shows_a_bar_of_the_browser_and_takes_it_away(monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, content):
+            shown.append(content)
+
+    def display(content, display_id):
+        shown.append(content)
+        return Handle()
+
+    ipython = types.ModuleType("IPython")
+    ipython.display = types.ModuleType("IPython.display")
+    ipython.display.HTML, ipython.display.display = str, display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None if name == "ipywidgets" else name)
+    with progress_bar(Console(file=io.StringIO(), force_jupyter=True)) as report:
+        report(Progress("a step", ("<b>", "sex"), 1, 0.5))
+    assert [re.findall(r'value="(\d+)"', one) for one in shown] == [["0"], ["50"], []]
+    assert "&lt;b&gt; x sex" in shown[1]
