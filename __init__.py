@@ -4,8 +4,10 @@ A release: synthesize(data, epsilon) of one table, or of related ones; simulate(
     one table as parties would make it, with its errors; Synthesizer, in the style of scikit-learn.
     budget(data) says what all releases of a table promise together, and sets a limit: TableBudget.
 A finished one: load(folder), load_people(folder), load_model(file); Release and PeopleRelease with table,
-    generate, query, mean, copies, save; Answer and Estimates, with intervals; combine; Certificate.
-Compared with the real table, not for publication: evaluate, compare, Evaluation; attack, Attacks.
+    generate, query, mean, copies, plot, compare, save; Answer and Estimates, with intervals; combine;
+    Certificate.
+Compared with the real table, not for publication: evaluate, Evaluation; compare, ComparisonPage; attack,
+    Attacks.
 Data: Domain, Table, Workload, Grid, Budget; draft(data) drafts a domain, Draft; encode, decode, read_table;
     load_dataset, public tables to try.
 Attributes: Attribute, BooleanAttribute, CategoricalAttribute, NumericAttribute, DateAttribute,
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from .simulations.time_limit import TimeLimitWarning as TimeLimitWarning
     from .synthesis.attacking.attack import attack as attack
     from .synthesis.attacking.page import Attacks as Attacks
+    from .synthesis.evaluating.frames import ComparisonPage as ComparisonPage
     from .synthesis.evaluating.frames import compare as compare
     from .synthesis.evaluating.frames import evaluate as evaluate
     from .synthesis.ledgers.budget import TableBudget as TableBudget
@@ -115,6 +118,7 @@ _HOMES = {
     "Certificate": "curator.certificates.certificate",
     "DPGan": "curator.mechanisms.dp_gan.dp_gan",
     "DPSelect": "curator.mechanisms.dp_select.dp_select",
+    "ComparisonPage": "synthesis.evaluating.frames",
     "DataError": "common.errors",
     "DateAttribute": "common.data.attributes.dates",
     "DatePartsAttribute": "common.data.attributes.date_parts",

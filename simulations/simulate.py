@@ -29,7 +29,7 @@ from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.alignment_order import AlignmentOrder, check_population
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
-from ..curator.results.storage import Library
+from ..curator.results.storage import Library, TableStorage
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
 from .parties.participants import Participants
@@ -150,7 +150,7 @@ def simulate(
             "expected no domain beside a Table, which has one; leave it out, or give a data frame"
         )
     else:
-        loaded = Loaded(data, data.domain.columns, {})
+        loaded = Loaded(data, data.domain.columns, TableStorage())
     table, budget = loaded.table, Budget.of(epsilon, delta)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)

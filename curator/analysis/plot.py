@@ -18,7 +18,7 @@ from .published import Published
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST = 12
+_CHARTS_UNASKED = 12
 """Columns that are drawn if nobody names some."""
 
 _KINDS = ("png", "svg", "pdf")
@@ -91,7 +91,7 @@ def plot(
     names = list(known if columns is None else columns)
     if unknown := [name for name in names if name not in known]:
         raise DataError(f"columns: expected names of columns, got {unknown[0]!r}; name others")
-    shown = names[:_MOST] if columns is None else names
+    shown = names[:_CHARTS_UNASKED] if columns is None else names
     measured = {} if published.evidence is None else published.evidence.margins
     pairs = CertifiedPairs(certificate).bounds if distances is None else distances
     beside = f" beside {real.record_count:,} real ones" if real is not None else ""

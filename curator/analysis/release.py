@@ -29,8 +29,7 @@ from .conditions import Where
 from .published import Drawn, Published, named_choice
 
 if TYPE_CHECKING:
-    from ... import Attacks
-    from ...synthesis.evaluating.frames import Comparison
+    from ... import Attacks, ComparisonPage
     from .estimators.estimates import Estimates
     from .hypotheses.result import TestResult
     from .plot import Plot
@@ -256,7 +255,7 @@ class Release:
 
         return plot(self.published, columns)
 
-    def compare(self, real: Any, **options: Any) -> Comparison:
+    def compare(self, real: Any, **options: Any) -> ComparisonPage:
         """A page, and a figure, of the release beside the real table: not for publication; see `compare`.
 
         Args:
@@ -268,7 +267,7 @@ class Release:
         """
         from ... import compare
 
-        return cast("Comparison", compare(real, self, **options))
+        return cast("ComparisonPage", compare(real, self, **options))
 
     def attack(self, real: Any, holdout: Any = None, **options: Any) -> Attacks:
         """Attacks the release with the real rows, as their owner can: not for publication; see `attack`.

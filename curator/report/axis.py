@@ -12,7 +12,7 @@ from ...common.data.binning.scale import Scale
 
 Numbers = NDArray[np.float64]
 
-_CROWDED = 0.12
+_PART_OF_AXIS = 0.12
 """Nine tenths of the records in less than this part of a linear axis are shown on a logarithmic one."""
 
 _LEAST_PART = 1e-6
@@ -80,18 +80,23 @@ class Axis:
         """Powers of ten and zero; where less than two are on the axis, also 2 and 5 times each."""
         top = math.floor(math.log10(max(abs(self.low), abs(self.high))))
         least = self.low if self.scale is Scale.LOG else self.unit
-        powers = 10.0 ** np.arange(math.floor(math.log10(least)), top + 1)
+        powers: Numbers = np.power(10.0, np.arange(math.floor(math.log10(least)), top + 1, dtype=np.float64))
         if len(self._within(powers)) < 2:
             powers = np.outer(powers, [1.0, 2.0, 5.0]).ravel()
-        signed = powers if self.scale is Scale.LOG else np.concatenate([-powers[::-1], [0.0], powers])
+        signed: Numbers = (
+            powers if self.scale is Scale.LOG else np.concatenate([-powers[::-1], [0.0], powers])
+        )
         found = self._within(signed)
         apart = -(-len(found) // _TICKS)
         # Zero is one of those that stay.
         zero = int(np.flatnonzero(found == 0.0)[0]) if 0.0 in found else 0
         kept = found[zero % apart :: apart]
         places = self.place(kept)
-        clear = np.array([k == 0.0 or not self._meets_zero(p) for k, p in zip(kept, places, strict=True)])
-        return kept[clear]
+        clear: NDArray[np.bool_] = np.array(
+            [k == 0.0 or not self._meets_zero(p) for k, p in zip(kept, places, strict=True)]
+        )
+        ticks: Numbers = kept[clear]
+        return ticks
 
     def _meets_zero(self, place: float) -> bool:
         """Whether a tick's text would meet that of zero."""
@@ -115,7 +120,7 @@ def number_ticks(axis: Axis) -> tuple[tuple[float, str], ...]:
 def _is_crowded(edges: Numbers, shares: Numbers, width: float) -> bool:
     low = _quantile(edges[:, 0], shares, 0.05)
     high = _quantile(edges[:, 1], shares, 0.95)
-    return high - low < _CROWDED * width
+    return high - low < _PART_OF_AXIS * width
 
 
 def _quantile(numbers: Numbers, shares: Numbers, level: float) -> float:

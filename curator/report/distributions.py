@@ -291,8 +291,8 @@ def _columns(
     whiskers: tuple[tuple[float, float, float], ...] = ()
     if measured is not None:
         middles, widths = ((left + right) / 2 * COLUMNS_WIDTH).tolist(), wide.tolist()
-        ends = zip(middles, widths, measured.sums(starts), strict=True)
-        tops = [(x, high / width * height, low / width * height) for x, width, (low, high) in ends]
+        reaches = zip(middles, widths, measured.sums(starts), strict=True)
+        tops = [(x, high / width * height, low / width * height) for x, width, (low, high) in reaches]
         # A whisker may be longer than the chart is high.
         whiskers = tuple(
             (x, max(0.0, COLUMNS_HEIGHT - up), max(0.0, COLUMNS_HEIGHT - low)) for x, up, low in tops

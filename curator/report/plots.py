@@ -25,7 +25,7 @@ _COLOURS = ("#dff3ee", "#a4dcd2", "#57b3b3", "#237a92", "#123a57")
 _ACROSS = 4
 """Charts of columns beside each other."""
 
-_MOST_NAMED = 40
+_NAMES_SHOWN = 40
 """Names at a heat map; more would overlap."""
 
 _LONGEST = 18
@@ -60,7 +60,10 @@ def figure(
     rows = math.ceil(len(names) / _ACROSS)
     made = Figure(figsize=(13, 2.5 * rows + 4.6 * (maps > 0) + 0.7), layout="constrained")
     made.suptitle(title, fontsize=11)
-    parts = made.subfigures(2, 1, height_ratios=(2.5 * rows, 4.6)) if maps else (made.subfigures(1, 1),)
+    parts: Any = made.subfigures(
+        1 + (maps > 0), 1, squeeze=False, height_ratios=[2.5 * rows, 4.6][: 1 + (maps > 0)]
+    )
+    parts = parts.ravel()
     charts = parts[0].subplots(rows, _ACROSS, squeeze=False).ravel()
     for place, chart in enumerate(charts):
         if place < len(names):
@@ -175,11 +178,11 @@ def _draw_correlations(chart: Any, names: Sequence[str], cells: NDArray[np.float
 
 def _name_map(chart: Any, names: Sequence[str], title: str) -> None:
     chart.set_title(title, fontsize=9, loc="left")
-    if len(names) > _MOST_NAMED:
+    if len(names) > _NAMES_SHOWN:
         chart.set_xticks([])
         chart.set_yticks([])
         return
-    size = 7 if len(names) <= _MOST_NAMED // 2 else 5
+    size = 7 if len(names) <= _NAMES_SHOWN // 2 else 5
     chart.set_xticks(range(len(names)), [_cut(name) for name in names], rotation=90, fontsize=size)
     chart.set_yticks(range(len(names)), [_cut(name) for name in names], fontsize=size)
 

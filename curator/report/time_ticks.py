@@ -9,7 +9,7 @@ import numpy as np
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Moments
 
-_MOST = 4
+_MOST_DATES = 4
 """Most of them: the texts of dates are long."""
 
 _STEPS = {
@@ -39,11 +39,11 @@ def time_ticks(moments: Moments, low: float, high: float) -> tuple[tuple[float, 
         for step in steps:
             first = -(-begin.astype(f"datetime64[{unit}]").astype(np.int64) // step) * step
             last = end.astype(f"datetime64[{unit}]").astype(np.int64)
-            if last - first > (_MOST + 1) * step:
+            if last - first > (_MOST_DATES + 1) * step:
                 break
             times = np.arange(first, last + 1, step).astype(f"datetime64[{unit}]")
             times = times[times >= begin]
-            if len(times) > _MOST:
+            if len(times) > _MOST_DATES:
                 break
             best = (unit, times) if len(times) else best
     if best is None or len(best[1]) < 2:
@@ -53,5 +53,5 @@ def time_ticks(moments: Moments, low: float, high: float) -> tuple[tuple[float, 
     if isinstance(moments, Clock):
         return tuple((float(one), moments.bound_text(one)) for one in units)
     written = unit if unit in ("Y", "M", "D") else "m"
-    texts = np.datetime_as_string(times, unit=written).tolist()
+    texts = times.astype(f"datetime64[{written}]").astype(str).tolist()
     return tuple((float(one), text.replace("T", " ")) for one, text in zip(units, texts, strict=True))

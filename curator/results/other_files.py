@@ -21,7 +21,7 @@ from .table_format import TableFormat
 _SHEET_ROWS = 2**20 - 1
 """Rows of a sheet, beside that of the names; further ones are on further sheets."""
 
-_LONGEST_NAME = 32
+_NAME_OF_SURVEYS = 32
 """Characters of a name that SPSS, Stata and SAS take."""
 
 
@@ -96,11 +96,11 @@ def survey_names(names: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        plain = (plain if plain[:1].isalpha() else f"v{plain}")[:_LONGEST_NAME]
+        plain = (plain if plain[:1].isalpha() else f"v{plain}")[:_NAME_OF_SURVEYS]
         number, new = 1, plain
         while new.upper() in taken:
             number += 1
-            new = f"{plain[: _LONGEST_NAME - 1 - len(str(number))]}_{number}"
+            new = f"{plain[: _NAME_OF_SURVEYS - 1 - len(str(number))]}_{number}"
         taken.add(new.upper())
         found[name] = new
     return found

@@ -113,7 +113,9 @@ def _column(
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         if table_format is not TableFormat.SAV:
             return _Written(_numbers(cells))
-        known = {code: text for code, text in labels.texts.items() if not isinstance(code, str)}
+        known: dict[Code, str] = {
+            code: text for code, text in labels.texts.items() if not isinstance(code, str)
+        }
         return _Written(_beside_missing(_numbers(cells), labels), known, _ranges(labels))
     return _Written(_objects("" if cell is None else str(cell) for cell in cells.to_pylist()))
 

@@ -120,14 +120,14 @@ def draft_rows(
         if not attributes:
             raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
         sample = rows.sample(_RULES_SAMPLE)
-        labels = {name: labels_of(sample[name]) for name in attributes}
+        texts = {name: labels_of(sample[name]) for name in attributes}
         remarks += [
             (name, f"it and {other!r} determine each other: one of them can be dropped")
-            for name, other in equivalent_columns(labels)
+            for name, other in equivalent_columns(texts)
         ]
         later = following_dates(entries, attributes, sample)
         remarks += [(name, _AFTER.format(*entry["after"])) for name, entry in later.items()]
-        rules = [rule for rule in suggested_rules(attributes, sample, labels) if not _orders(rule, later)]
+        rules = [rule for rule in suggested_rules(attributes, sample, texts) if not _orders(rule, later)]
         return Draft(entries | later, rules, remarks)
 
 

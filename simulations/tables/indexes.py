@@ -15,12 +15,12 @@ class Indexed(NamedTuple):
 
     Attributes:
         rows: the columns of the index, and all others.
-        index: names of the columns that were the index.
+        levels: names of the columns that were the index.
         numbered: the name of an index of one level, which rows keep if its column is not released.
     """
 
     rows: pd.DataFrame
-    index: tuple[str, ...]
+    levels: tuple[str, ...]
     numbered: str
 
 

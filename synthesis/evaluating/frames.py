@@ -97,7 +97,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class Comparison(Page):
+class ComparisonPage(Page):
     """A page of a release beside the real table, and its figure: not for publication.
 
     Attributes:
@@ -133,7 +133,7 @@ class Comparison(Page):
 
 def compare(
     real: Source | Mapping[str, Source], release: Release | PeopleRelease, **more: Any
-) -> Page | Comparison:
+) -> Page | ComparisonPage:
     """A page that shows the real tables and a release beside each other: not for publication.
 
     Args:
@@ -146,8 +146,8 @@ def compare(
     """
     if isinstance(release, PeopleRelease):
         frames = named_frames(real)
-        compared = people_comparison(evaluate_people(frames, release, **more), release.family, frames)
-        return Page(people_report(release.family, release.certificate, release.frames, compared))
+        beside = people_comparison(evaluate_people(frames, release, **more), release.family, frames)
+        return Page(people_report(release.family, release.certificate, release.frames, beside))
     if isinstance(real, Mapping):
         raise DataError("expected one data frame beside the release of one table, got several; give one")
     rows = (
@@ -159,7 +159,7 @@ def compare(
     compared, evidence = comparison(found, rows), release.published.evidence
     measured = None if evidence is None else evidence.margins
     html = evaluation_report(release.rows, compared, release.certificate, measured)
-    return Comparison(html, release, rows, compared.pairs)
+    return ComparisonPage(html, release, rows, compared.pairs)
 
 
 def _encode_rows(rows: Table | ArrowTable, domain: Domain | None) -> Table:
