@@ -12,7 +12,6 @@ from ...common.bounded import read_bytes, toml_of
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.tables import Table
-from ...common.forms.toml_file import read_by_form
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
@@ -20,7 +19,7 @@ from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
-from .form import FORM, TO_BEGIN
+from .form import FORM, read_policy
 from .policy import Policy, Records
 from .serve import Serve
 from .tables import TableSettings, tables_of
@@ -75,7 +74,7 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        content = read_by_form(home / POLICY, FORM, TO_BEGIN)
+        content = read_policy(home)
         source, policy = content.get("source", {}), content.get("policy", {})
         tables = tables_of(content["tables"], home) if "tables" in content else ()
         key, records = source.get("key"), _records(content.get("records", {}))
