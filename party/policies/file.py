@@ -17,6 +17,7 @@ from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
 from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
+from ..approving.approvers import Approvers
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
 from .form import FORM, read_policy
@@ -42,6 +43,7 @@ class Settings:
     Attributes:
         policy: the limits.
         approval: whether a person approves every release.
+        approvers: who does.
         serve: how the daemon is reached.
         direct: `send` and `take`, of openings without the curator.
         domain: of the party's attributes; of related tables, by joint names.
@@ -55,6 +57,7 @@ class Settings:
 
     policy: Policy
     approval: bool
+    approvers: Approvers
     serve: Serve
     direct: Mapping[str, Any]
     domain: Domain
@@ -90,6 +93,7 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
+            Approvers.of(policy),
             Serve.of(content),
             content.get("direct", {}),
             domain,

@@ -107,6 +107,8 @@ _POLICY = Table(
         "max_active_releases": Key(whole(1), "Releases that are open at the same time."),
         "allow_unreviewed": Key(Truth(), "Accept entries of the domain that nobody reviewed: for trials."),
         "approval": Key(Truth(), "A person approves every release."),
+        "approvers": Key(_NAMES, "Who may approve; without it, anybody at the party's folder."),
+        "approvals": Key(whole(1), "So many different people approve each release."),
     }
 )
 
