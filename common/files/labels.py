@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from ..data.values import compose
+
 Code = int | float | str
 """A number, a text, or of Stata and SAS the letter of a missing value."""
 
@@ -103,7 +105,7 @@ def _different(texts: Mapping[Code, str]) -> dict[Code, str]:
     taken: set[str] = set()
     for code, text in texts.items():
         written = f"{code:g}" if isinstance(code, float) else str(code)
-        named = text.strip() or written
+        named = compose(text.strip()) or written
         while named in taken:
             named = f"{named} ({written})"
         taken.add(named)
