@@ -382,7 +382,7 @@ def _draw_release(
         begun = begun_with(known.table, order, first, kept)
         columns = known.columns
     else:
-        with closing(Cells.of(known.source, known.timezones, known.listed)) as cells:
+        with closing(Cells.of(known.source, known.timezones, known.categories)) as cells:
             names, budget = cells.names, order.spec.budget
             ordered = partial(_order_for_known, order, target)
             begun = begun_without(

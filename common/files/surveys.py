@@ -31,7 +31,7 @@ _READERS: Mapping[str, str] = {
 _WITHOUT_USER_MISSING = (".xpt", ".por")
 """Kinds whose reader does not tell such missing values apart."""
 
-_AT_ONCE = 1 << 22
+_CELLS_OF_PYTHON = 1 << 22
 """Cells that are objects of Python at once."""
 
 _DATE = re.compile(
@@ -60,7 +60,7 @@ def read(path: Path) -> OtherFile:
 
 def _blocks(reader: Callable[..., Any], columns: int) -> Iterator[Mapping[str, Sequence[Any]]]:
     """The rows in blocks, at least one."""
-    rows, first = max(1, _AT_ONCE // max(1, columns)), 0
+    rows, first = max(1, _CELLS_OF_PYTHON // max(1, columns)), 0
     while True:
         block, _ = reader(row_offset=first, row_limit=rows)
         read = len(next(iter(block.values()), ()))

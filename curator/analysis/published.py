@@ -158,7 +158,7 @@ class Published:
         """
         library = Library.PANDAS if self.drawn is None else self.drawn.library
         stored = shown_frame(self.domain, rows, self.storage.columns)
-        return self.storage.indexed(stored) if library is Library.PANDAS else library.frame(stored)
+        return self.storage.set_index(stored) if library is Library.PANDAS else library.frame(stored)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ...common.data.table import Table
 
 def ordered_columns(table: Table) -> list[str]:
     """The columns whose codes have an order: numbers, dates, booleans and ordered categories."""
-    return [name for name in table.domain if _ordered(table.domain[name]) > 1]
+    return [name for name in table.domain if _count_ordered(table.domain[name]) > 1]
 
 
 def rank_correlations(table: Table, names: list[str]) -> NDArray[np.float64]:
@@ -30,7 +30,7 @@ def rank_correlations(table: Table, names: list[str]) -> NDArray[np.float64]:
     ranks = np.zeros((len(names), table.record_count))
     known = np.zeros_like(ranks)
     for place, name in enumerate(names):
-        codes, size = table.column(name), _ordered(table.domain[name])
+        codes, size = table.column(name), _count_ordered(table.domain[name])
         present = codes < size
         counts = np.bincount(codes[present], minlength=size)[:size]
         middles = np.cumsum(counts) - counts / 2
@@ -45,7 +45,7 @@ def rank_correlations(table: Table, names: list[str]) -> NDArray[np.float64]:
     return found
 
 
-def _ordered(attribute: Attribute) -> int:
+def _count_ordered(attribute: Attribute) -> int:
     """How many codes of an attribute are in an order; all but that of a missing value, which is the last."""
     bins = bins_of(attribute)
     if bins is not None:

@@ -64,7 +64,7 @@ class TableStorage:
     numbered: str = ""
     labels: Mapping[str, Labels] = field(default_factory=dict)
 
-    def indexed(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def set_index(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows with the columns of the index as such; further levels that no column holds are left out."""
         if names := [name for name in self.index if name in rows.columns]:
             return rows.set_index(names)

@@ -104,7 +104,7 @@ def _column(
                 return _Written(_numbers(cells), dict(enumerate(words)))
         return _Written(_objects("" if cell is None else words[cell] for cell in cells.to_pylist()))
     if isinstance(attribute, CategoricalAttribute) and labels.categories and coded:
-        return _labelled(attribute, cells.to_pylist(), labels, table_format)
+        return _code_labels(attribute, cells.to_pylist(), labels, table_format)
     if pa.types.is_date(kind):
         return _Written(_objects(cells.to_pylist()))
     if pa.types.is_timestamp(kind):
@@ -120,7 +120,7 @@ def _column(
     return _Written(_objects("" if cell is None else str(cell) for cell in cells.to_pylist()))
 
 
-def _labelled(
+def _code_labels(
     attribute: CategoricalAttribute, cells: Sequence[Any], labels: Labels, table_format: TableFormat
 ) -> _Written:
     """A column of labels as its codes; `other` has the next one, if no label is called so."""

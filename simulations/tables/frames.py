@@ -169,7 +169,7 @@ class RawTable:
     read: Callable[[Domain], Table]
 
     @property
-    def listed(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[str]]:
         """The categories of columns that the table's file describes."""
         return listed_categories(self.storage.labels)
 

@@ -245,7 +245,7 @@ def test_a_csv_without_header_or_rows_is_refused(tmp_path, content, reason):
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("rows.csv.gz", "cannot be read as CSV"), ("rows.parquet", "expected a Parquet file")],
+    [("rows.csv.gz", "cannot be read as CSV"), ("rows.parquet", "expected a file of the kind .parquet")],
 )
 def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path, name, reason):
     with pytest.raises(DataError, match=reason):
@@ -264,8 +264,8 @@ def test_a_missing_file_and_an_unknown_kind_are_refused(tmp_path):
         open_source(tmp_path / "rows.csv")
     with pytest.raises(DataError, match="found none"):
         open_source(str(tmp_path))
-    with pytest.raises(DataError, match=r"expected rows\.xlsx to end in one of \.csv, \.csv\.gz"):
-        write(tmp_path / "rows.xlsx", "")
+    with pytest.raises(DataError, match=r"expected rows\.ods to end in one of \.csv, \.csv\.gz"):
+        write(tmp_path / "rows.ods", "")
 
 
 def test_reading_leaves_nothing_on_disk(tmp_path, monkeypatch):
