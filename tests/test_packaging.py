@@ -28,12 +28,15 @@ OPTIONAL_MODULES = {
     "adbc-driver-manager": "adbc_driver_manager",
     "psycopg[binary]": "psycopg",
     "pyspark": "pyspark",
+    "matplotlib": "matplotlib",
     "networkx": "networkx",
     "numba": "numba",
     "opacus": "opacus",
+    "openpyxl": "openpyxl",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
     "pynacl": "nacl",
+    "pyreadstat": "pyreadstat",
     "scikit-learn": "sklearn",
     "scipy": "scipy",
     "statsmodels": "statsmodels",
@@ -55,13 +58,17 @@ EXTRAS = (
     "adbc",
     "cluster",
     "console",
+    "files",
+    "plot",
 )
 
 OF_PACKAGES = {
     *(f"dpmosaic.party.counting.engines.{name}" for name in ("postgres", "spark", "adbc")),
     "dpmosaic.common.processes.cluster",
+    *(f"dpmosaic.common.files.{name}" for name in ("excel", "feather", "surveys")),
+    "dpmosaic.curator.results.survey_files",
 }
-"""Modules that need the extra of an engine, or of a cluster."""
+"""Modules that need the extra of an engine, of a cluster, or of other files."""
 
 OF_CONSOLES = {
     *(f"dpmosaic.common.console.{name}" for name in ("guard", "serving", "site")),
@@ -174,7 +181,10 @@ def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
     assert {"dpmosaic", "dpmosaic.command", "dpmosaic.party.serving.servicer", *OF_GAN} <= set(modules)
     if not all(find_spec(module) for module in ("torch", "opacus")):
         modules = [name for name in modules if name not in OF_GAN]
-    if not all(find_spec(module) for module in ("psycopg", "pyspark", "adbc_driver_manager", "distributed")):
+    if not all(
+        find_spec(module)
+        for module in ("psycopg", "pyspark", "adbc_driver_manager", "distributed", "pyreadstat")
+    ):
         modules = [name for name in modules if name not in OF_PACKAGES | OF_CONSOLES]
     code = f"import importlib\nfor name in {modules}:\n    print(importlib.import_module(name).__file__)"
     # Isolated: PYTHONPATH may name a checkout.

@@ -105,11 +105,12 @@ CALLS = {
     "infer": lambda release: release.infer(lambda rows: rows["visits"].mean(), ["visits"]).frame,
     "copies": lambda release: release.copies(2, seed=1),
     "report": lambda release: isinstance(release.report(), Page),
+    "plot": lambda release: repr(release.plot()),
     "__repr__": repr,
     "_repr_html_": lambda release: release._repr_html_(),
 }
 """What each public method gives; `save`, of which `write` is a part, is looked at by itself; `of` is no
-answer, and `attack` is asked with the real table."""
+answer, and `attack` and `compare` are asked with the real table."""
 
 
 def told(found):
@@ -139,7 +140,7 @@ def released(data, **options):
 
 def test_every_public_method_is_looked_at():
     public = {name for name in vars(Release) if not name.startswith("_")} | {"__repr__", "_repr_html_"}
-    assert public == {*CALLS, "of", "save", "write", "attack"}
+    assert public == {*CALLS, "of", "save", "write", "attack", "compare"}
 
 
 @pytest.mark.parametrize("how", ["numpy", "category", "nullable", "arrow"])
