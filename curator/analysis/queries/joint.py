@@ -15,7 +15,7 @@ from ...mechanisms.parts.released import ReleasedModel
 from ..published import Published
 from ..totals import Support
 from .axes import Array, Axis, Truth, axis_of
-from .language import Below, Both, Condition, Either, Equal, Missing, Not, Query
+from .language import Below, Both, Condition, Either, Equal, Like, Literal, Missing, Not, Query, Surely
 
 LARGEST_MARGINAL = 2**20
 """Cells of the largest marginal that is asked of a model."""
@@ -68,6 +68,9 @@ class Joint:
             case Not(inner):
                 true, false = self.truth(inner)
                 return false, true
+            case Surely(inner):
+                true = self.truth(inner)[0]
+                return true, ~true
             case Both(first, second):
                 (true, false), (also_true, also_false) = self.truth(first), self.truth(second)
                 return true & also_true, false | also_false
@@ -79,10 +82,15 @@ class Joint:
         match condition:
             case Missing():
                 return missing, ~missing
-            case Equal(_, value):
-                true = axis.equal(value)[pieces]
-            case Below(_, value, also):
+            case Like():
+                true = axis.like(condition)[pieces]
+            case Equal(_, value, part):
+                true = (axis.equal(value) if part is None else axis.parts(part) == _whole(value))[pieces]
+            case Below(_, value, also, None):
                 true = axis.below(value, also)[pieces]
+            case Below(_, value, also, part):
+                parts, bound = axis.parts(part), _whole(value)
+                true = (parts <= bound if also else parts < bound)[pieces]
         return true & ~missing, ~true & ~missing
 
 
@@ -166,3 +174,14 @@ def _support_of_rows(published: Published, clique: Clique) -> Support:
 
 def _support(published: Published, clique: Clique, codes: NDArray[np.int64], counts: Array) -> Support:
     return Support(clique, codes, counts * (published.records / counts.sum()))
+
+
+def _whole(value: Literal) -> float:
+    """A value with which a part of dates is compared.
+
+    Raises:
+        DataError: it is no number.
+    """
+    if isinstance(value, (bool, str)):
+        raise DataError(f"a part of a date is a whole number, such as MONTH(x) = 3; got {value!r}; fix it")
+    return float(value)

@@ -304,7 +304,7 @@ def test_a_query_that_does_not_fit_its_columns_is_refused(query, expected):
 
 
 def test_too_many_groups_are_refused(monkeypatch):
-    monkeypatch.setattr("dpmosaic.curator.analysis.queries.answering.ANSWER_GROUPS", 3)
+    monkeypatch.setattr("dpmosaic.curator.analysis.queries.groups.ANSWER_GROUPS", 3)
     with pytest.raises(DataError, match="more than 3 groups"):
         answer(RELEASE, "SELECT score, COUNT(*) GROUP BY score")
 

@@ -1,0 +1,123 @@
+"""SQL of every day against DuckDB on the rows, where noise is small; and random queries."""
+
+import datetime
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.analysis.queries.answering import answer
+from support.small_release import small_release
+
+ROWS = 2000
+DOMAIN = Domain.from_json(
+    {
+        "town": ["Berlin", "Bern", "Rome", "Rostock", ""],
+        "day": {"type": "date", "min": "2019-11-20", "max": "2021-01-12", "bins": 420, "nullable": True},
+        "at": {"type": "timestamp", "min": "2020-02-28", "max": "2020-03-01T23:59:59", "bins": 72},
+        "age": {"type": "numeric", "min": 30, "max": 39, "bins": 10, "nullable": True},
+        "member": {"type": "boolean"},
+    }
+)
+
+
+def columns():
+    rng = np.random.default_rng(5)
+    base = rng.random(ROWS)
+    towns = np.array(["Berlin", "Bern", "Rome", "Rostock", None], dtype=object)
+    days = (np.datetime64("2019-11-20") + (base * 419).astype(int)).astype("datetime64[us]")
+    hours = np.datetime64("2020-02-28", "us") + rng.integers(0, 72, ROWS) * np.timedelta64(1, "h")
+    return {
+        "town": towns[np.clip((base * 5 + rng.normal(0, 1, ROWS)).astype(int), 0, 4)],
+        "day": np.where(rng.random(ROWS) < 0.1, np.datetime64("NaT"), days),
+        "at": hours,
+        "age": np.where(rng.random(ROWS) < 0.1, None, (30 + base * 10).astype(int)).astype(object),
+        "member": base > rng.random(ROWS),
+    }
+
+
+RELEASE = small_release(encode_table(DOMAIN, columns()), orders=(1, 2))
+
+FRAME = pd.DataFrame(columns()).astype({"age": "Int64", "member": "boolean"})
+
+
+@pytest.fixture(scope="module")
+def database():
+    with duckdb.connect() as connection:
+        connection.register("rows", FRAME)
+        connection.sql("CREATE TABLE release AS SELECT * REPLACE (CAST(day AS DATE) AS day) FROM rows")
+        yield connection
+
+
+def estimates_of(query):
+    return [
+        tuple(getattr(cell, "value", cell) for cell in cells) for cells in answer(RELEASE, query).cells()
+    ]
+
+
+def same(one, other):
+    if isinstance(one, float):
+        missing = np.isnan(one) and other is None
+        return missing or one == pytest.approx(float(other), rel=1e-3, abs=0.05)
+    return one == (other if not isinstance(other, datetime.date) else str(other))
+
+
+def check(database, query, in_order):
+    found, expected = estimates_of(query), database.sql(query).fetchall()
+    if not in_order:
+        found, expected = sorted(found, key=str), sorted(expected, key=str)
+    assert len(found) == len(expected), (query, found, expected)
+    for row, other in zip(found, expected, strict=True):
+        assert all(map(same, row, other)), (query, row, other)
+
+
+QUERIES = [
+    "SELECT COUNT(*) AS n FROM release WHERE MONTH(day) = 3",
+    "SELECT COUNT(*) AS n FROM release WHERE YEAR(day) >= 2020 AND DAY(day) BETWEEN 3 AND 20",
+    "SELECT COUNT(*) AS n FROM release WHERE NOT QUARTER(day) IN (1, 4)",
+    "SELECT COUNT(*) AS n FROM release WHERE EXTRACT(isodow FROM day) > 5 OR day IS NULL",
+    "SELECT COUNT(*) AS n FROM release WHERE HOUR(release.at) < 12 AND date_part('month', release.at) <> 2",
+    "SELECT MONTH(day) AS m, COUNT(*) AS n, AVG(age) AS a FROM release GROUP BY MONTH(day)",
+    "SELECT YEAR(day), MONTH(day) AS m, town, COUNT(*) AS n FROM release GROUP BY 1, m, town",
+    "SELECT YEAR(day) AS y, COUNT(*) AS n FROM release WHERE day < '2020-02-15' GROUP BY y",
+    "SELECT town, COUNT(*) AS n FROM release WHERE town LIKE 'Ro%' GROUP BY town",
+    "SELECT COUNT(*) AS n FROM release WHERE town NOT LIKE 'Ber__n' AND NOT town ILIKE '%ROM_'",
+    "SELECT town, COUNT(DISTINCT age) AS n FROM release GROUP BY town",
+    "SELECT COUNT(DISTINCT town) AS n, COUNT(DISTINCT day) AS d FROM release WHERE age = 35",
+    "SELECT town, STDDEV(age) AS s, VARIANCE(age) AS v FROM release GROUP BY town",
+    "SELECT VAR_SAMP(age) AS v, STDDEV_SAMP(age) FILTER (WHERE member) AS s FROM release",
+    "SELECT SUM(CASE WHEN age > 35 THEN 1 ELSE 0 END) AS n FROM release",
+    "SELECT AVG(CASE WHEN age > 35 THEN 1 ELSE 0 END) AS s, AVG(IF(age > 35, 1, 0)) AS t FROM release",
+    "SELECT AVG(CASE WHEN town = 'Rome' THEN 1 WHEN town = 'Bern' THEN 0 END) AS s FROM release",
+    "SELECT COUNT(CASE WHEN age > 35 THEN 1 END) AS n, COUNT(CASE WHEN member THEN age END) AS m FROM release",
+    "SELECT AVG(CASE WHEN member THEN age END) AS a, SUM(CASE WHEN member THEN age ELSE 0 END) AS s FROM release",
+    "SELECT CASE WHEN age < 33 THEN 'young' WHEN age < 36 THEN 'middle' ELSE 'old' END AS band, COUNT(*) AS n "
+    "FROM release GROUP BY band",
+    "SELECT CASE town WHEN 'Rome' THEN 1 END AS rome, member, COUNT(*) AS n FROM release GROUP BY ALL",
+    "SELECT age < 35 AS young, COUNT(*) AS n FROM release GROUP BY young",
+]
+
+SORTED = [
+    "SELECT town, COUNT(*) AS n FROM release GROUP BY town ORDER BY n DESC LIMIT 2",
+    "SELECT town, COUNT(*) AS n FROM release GROUP BY town ORDER BY town NULLS FIRST",
+    "SELECT age, COUNT(*) AS n FROM release GROUP BY age ORDER BY age DESC LIMIT 3 OFFSET 1",
+    "SELECT MONTH(day) AS m, COUNT(*) AS n FROM release GROUP BY m ORDER BY MONTH(day)",
+    "SELECT member, YEAR(day) AS y, COUNT(*) AS n FROM release GROUP BY ALL ORDER BY 2 DESC, member",
+    "SELECT town, AVG(age) AS a FROM release GROUP BY town ORDER BY AVG(age), 1",
+    "SELECT age > 33 AS old, COUNT(*) AS n FROM release GROUP BY age > 33 ORDER BY old DESC NULLS LAST",
+    "SELECT COUNT(*) AS n FROM release GROUP BY town ORDER BY town",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_an_answer_is_that_of_duckdb(database, query):
+    check(database, query, in_order=False)
+
+
+@pytest.mark.parametrize("query", SORTED)
+def test_rows_come_in_the_order_that_was_asked(database, query):
+    check(database, query, in_order=True)
