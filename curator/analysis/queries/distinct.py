@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..intervals import wald
 from .axes import Axis, NumberAxis, Truth
-from .estimates import Estimate, Grouped, sums
+from .estimates import Estimate, Grouped
 from .unseen import Change, unseen_of
 
 LEAST_OF_A_VALUE = 0.5
@@ -37,20 +37,27 @@ def distinct(grouped: Grouped, axis: Axis, of: Truth, rows: Change) -> list[Esti
             f"the column {axis.name!r} is counted in bins, and which values occur inside of them is not known; "
             "ask COUNT(DISTINCT x) of a column of categories"
         )
-    pieces = axis.codes[grouped.joint.pieces[axis.name]]
     codes = np.unique(axis.codes[~axis.missing])
-    each = replace(grouped, level=1 - (1 - grouped.level) / len(codes))
-    counts = [sums(each, (of & (pieces == code)).astype(np.float64), np.zeros(len(pieces))) for code in codes]
-    obstacle = grouped.obstacle(len(codes))
-    found = []
-    for group in range(grouped.size):
-        here = [by_group[group] for by_group in counts]
-        value = sum(one.value >= LEAST_OF_A_VALUE for one in here)
-        low = min(value, sum(bool(one.low > 0) for one in here))
-        high = len(here) if grouped.population else max(value, sum(not one.high < 1 for one in here))
-        hidden = unseen_of(grouped, axis.name) is not None or rows.less[group] + rows.more[group] > 0
-        if note := obstacle or (NOT_LISTED if hidden else ""):
-            found.append(Estimate(float(value), note=note))
-        else:
-            found.append(Estimate(float(value), float(low), float(high)))
-    return found
+    return [_distinct(grouped, axis, of, codes, group, rows) for group in range(grouped.size)]
+
+
+def _distinct(
+    grouped: Grouped, axis: Axis, of: Truth, codes: NDArray[np.int64], group: int, rows: Change
+) -> Estimate:
+    joint = grouped.joint
+    here = of & (grouped.groups[joint.cells] == group)
+    held = np.bincount(axis.codes[joint.pieces[axis.name]][here], joint.weights[here], codes.max() + 1)[codes]
+    value = float((held >= LEAST_OF_A_VALUE).sum())
+    hidden = unseen_of(grouped, axis.name) is not None or rows.less[group] + rows.more[group] > 0
+    if note := grouped.obstacle(len(codes)) or (NOT_LISTED if hidden else ""):
+        return Estimate(value, note=note)
+    each = (here[:, None] & (axis.codes[joint.pieces[axis.name]][:, None] == codes)).astype(np.float64)
+    means = joint.means(each)
+    inside = each.T @ joint.weights - (means**2).T @ joint.support.weights
+    total = grouped.estimate_totals(means, np.diag(np.maximum(inside, 0.0)))
+    level = 1 - (1 - grouped.level) / len(codes)
+    low, high = wald(total.values, np.diag(total.covariance(grouped.population)), level)
+    least, most = float((low > 0).sum()), float((high >= 1).sum())
+    # A value that no record of the table has may be one of the population.
+    most = float(len(codes)) if grouped.population else max(value, most)
+    return Estimate(value, min(value, least), most)

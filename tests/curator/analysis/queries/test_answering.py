@@ -190,6 +190,9 @@ def noisy():
         "SELECT SHARE(smoker) FROM release WHERE size = 'M'",
         "SELECT sex, SHARE() FROM release WHERE score = 3 GROUP BY sex",
         "SELECT MEDIAN(age) FROM release WHERE sex = 'M'",
+        "SELECT STDDEV(score) FROM release WHERE sex = 'F'",
+        "SELECT DAY(since), COUNT(*) FROM release WHERE sex = 'F' GROUP BY ALL",
+        "SELECT COUNT(DISTINCT age) FROM release WHERE sex = 'M'",
     ],
 )
 def test_intervals_cover_the_number_of_the_table(query, noisy):

@@ -17,9 +17,9 @@ ROWS = 2000
 DOMAIN = Domain.from_json(
     {
         "town": ["Berlin", "Bern", "Rome", "Rostock", ""],
-        "day": {"type": "date", "min": "2019-11-20", "max": "2021-01-12", "bins": 420, "nullable": True},
+        "day": {"type": "date", "min": "2019-12-20", "max": "2020-01-16", "bins": 28, "nullable": True},
         "at": {"type": "timestamp", "min": "2020-02-28", "max": "2020-03-01T23:59:59", "bins": 72},
-        "age": {"type": "numeric", "min": 30, "max": 39, "bins": 10, "nullable": True},
+        "age": {"type": "numeric", "min": 30, "max": 35, "bins": 6, "nullable": True},
         "member": {"type": "boolean"},
     }
 )
@@ -29,13 +29,13 @@ def columns():
     rng = np.random.default_rng(5)
     base = rng.random(ROWS)
     towns = np.array(["Berlin", "Bern", "Rome", "Rostock", None], dtype=object)
-    days = (np.datetime64("2019-11-20") + (base * 419).astype(int)).astype("datetime64[us]")
+    days = (np.datetime64("2019-12-20") + (base * 28).astype(int)).astype("datetime64[us]")
     hours = np.datetime64("2020-02-28", "us") + rng.integers(0, 72, ROWS) * np.timedelta64(1, "h")
     return {
         "town": towns[np.clip((base * 5 + rng.normal(0, 1, ROWS)).astype(int), 0, 4)],
         "day": np.where(rng.random(ROWS) < 0.1, np.datetime64("NaT"), days),
         "at": hours,
-        "age": np.where(rng.random(ROWS) < 0.1, None, (30 + base * 10).astype(int)).astype(object),
+        "age": np.where(rng.random(ROWS) < 0.1, None, (30 + base * 6).astype(int)).astype(object),
         "member": base > rng.random(ROWS),
     }
 
@@ -61,8 +61,10 @@ def estimates_of(query):
 
 def same(one, other):
     if isinstance(one, float):
-        missing = np.isnan(one) and other is None
-        return missing or one == pytest.approx(float(other), rel=1e-3, abs=0.05)
+        # A sum over no rows is 0 here, and NULL in SQL.
+        if other is None:
+            return np.isnan(one) or one == 0
+        return one == pytest.approx(float(other), rel=1e-3, abs=0.05)
     return one == (other if not isinstance(other, datetime.date) else str(other))
 
 
@@ -76,29 +78,29 @@ def check(database, query, in_order):
 
 
 QUERIES = [
-    "SELECT COUNT(*) AS n FROM release WHERE MONTH(day) = 3",
+    "SELECT COUNT(*) AS n FROM release WHERE MONTH(day) = 12",
     "SELECT COUNT(*) AS n FROM release WHERE YEAR(day) >= 2020 AND DAY(day) BETWEEN 3 AND 20",
     "SELECT COUNT(*) AS n FROM release WHERE NOT QUARTER(day) IN (1, 4)",
     "SELECT COUNT(*) AS n FROM release WHERE EXTRACT(isodow FROM day) > 5 OR day IS NULL",
     "SELECT COUNT(*) AS n FROM release WHERE HOUR(release.at) < 12 AND date_part('month', release.at) <> 2",
     "SELECT MONTH(day) AS m, COUNT(*) AS n, AVG(age) AS a FROM release GROUP BY MONTH(day)",
     "SELECT YEAR(day), MONTH(day) AS m, town, COUNT(*) AS n FROM release GROUP BY 1, m, town",
-    "SELECT YEAR(day) AS y, COUNT(*) AS n FROM release WHERE day < '2020-02-15' GROUP BY y",
+    "SELECT YEAR(day) AS y, COUNT(*) AS n FROM release WHERE day < '2020-01-10' GROUP BY y",
     "SELECT town, COUNT(*) AS n FROM release WHERE town LIKE 'Ro%' GROUP BY town",
     "SELECT COUNT(*) AS n FROM release WHERE town NOT LIKE 'Ber__n' AND NOT town ILIKE '%ROM_'",
     "SELECT town, COUNT(DISTINCT age) AS n FROM release GROUP BY town",
-    "SELECT COUNT(DISTINCT town) AS n, COUNT(DISTINCT day) AS d FROM release WHERE age = 35",
+    "SELECT COUNT(DISTINCT town) AS n, COUNT(DISTINCT day) AS d FROM release WHERE age = 34",
     "SELECT town, STDDEV(age) AS s, VARIANCE(age) AS v FROM release GROUP BY town",
     "SELECT VAR_SAMP(age) AS v, STDDEV_SAMP(age) FILTER (WHERE member) AS s FROM release",
-    "SELECT SUM(CASE WHEN age > 35 THEN 1 ELSE 0 END) AS n FROM release",
-    "SELECT AVG(CASE WHEN age > 35 THEN 1 ELSE 0 END) AS s, AVG(IF(age > 35, 1, 0)) AS t FROM release",
+    "SELECT SUM(CASE WHEN age > 33 THEN 1 ELSE 0 END) AS n FROM release",
+    "SELECT AVG(CASE WHEN age > 33 THEN 1 ELSE 0 END) AS s, AVG(IF(age > 33, 1, 0)) AS t FROM release",
     "SELECT AVG(CASE WHEN town = 'Rome' THEN 1 WHEN town = 'Bern' THEN 0 END) AS s FROM release",
-    "SELECT COUNT(CASE WHEN age > 35 THEN 1 END) AS n, COUNT(CASE WHEN member THEN age END) AS m FROM release",
+    "SELECT COUNT(CASE WHEN age > 33 THEN 1 END) AS n, COUNT(CASE WHEN member THEN age END) AS m FROM release",
     "SELECT AVG(CASE WHEN member THEN age END) AS a, SUM(CASE WHEN member THEN age ELSE 0 END) AS s FROM release",
-    "SELECT CASE WHEN age < 33 THEN 'young' WHEN age < 36 THEN 'middle' ELSE 'old' END AS band, COUNT(*) AS n "
+    "SELECT CASE WHEN age < 31 THEN 'young' WHEN age < 34 THEN 'middle' ELSE 'old' END AS band, COUNT(*) AS n "
     "FROM release GROUP BY band",
     "SELECT CASE town WHEN 'Rome' THEN 1 END AS rome, member, COUNT(*) AS n FROM release GROUP BY ALL",
-    "SELECT age < 35 AS young, COUNT(*) AS n FROM release GROUP BY young",
+    "SELECT age < 33 AS young, COUNT(*) AS n FROM release GROUP BY young",
 ]
 
 SORTED = [
@@ -121,3 +123,60 @@ def test_an_answer_is_that_of_duckdb(database, query):
 @pytest.mark.parametrize("query", SORTED)
 def test_rows_come_in_the_order_that_was_asked(database, query):
     check(database, query, in_order=True)
+
+
+CONDITIONS = [
+    "town = 'Rome'",
+    "town IN ('Bern', 'Berlin')",
+    "town LIKE 'R%'",
+    "town ILIKE '_er%'",
+    "town IS NULL",
+    "age > 32",
+    "age BETWEEN 31 AND 34",
+    "age = 33",
+    "member",
+    "member IS NOT TRUE",
+    "MONTH(day) IN (1, 2)",
+    "DAY(day) < 15",
+    "YEAR(day) = 2019",
+    "EXTRACT(isodow FROM day) >= 4",
+    "day >= DATE '2020-01-01'",
+]
+AGGREGATES = [
+    "COUNT(*)",
+    "COUNT(age)",
+    "COUNT(DISTINCT town)",
+    "SUM(age)",
+    "AVG(age)",
+    "STDDEV(age)",
+    "COUNT(*) FILTER (WHERE {})",
+    "SUM(CASE WHEN {} THEN 1 ELSE 0 END)",
+    "AVG(CASE WHEN {} THEN age END)",
+]
+KEYS = ["town", "member", "age", "MONTH(day)", "YEAR(day)", "{}", "CASE WHEN {} THEN 'a' WHEN {} THEN 'b' END"]
+
+
+def random_query(rng):
+    def condition(depth=2):
+        if depth == 0 or rng.random() < 0.5:
+            return rng.choice(CONDITIONS)
+        if rng.random() < 0.3:
+            return f"NOT ({condition(depth - 1)})"
+        return f"({condition(depth - 1)} {rng.choice(['AND', 'OR'])} {condition(depth - 1)})"
+
+    def filled(form):
+        while "{}" in form:
+            form = form.replace("{}", condition(1), 1)
+        return form
+
+    keys = [f"{filled(key)} AS k{place}" for place, key in enumerate(rng.choice(KEYS, rng.integers(0, 3), False))]
+    keys = [key.split(" AS ")[0] if key.split(" AS ")[0] in DOMAIN.names else key for key in keys]
+    numbers = [f"{filled(rng.choice(AGGREGATES))} AS n{place}" for place in range(rng.integers(1, 3))]
+    where = f" WHERE {condition()}" if rng.random() < 0.6 else ""
+    return f"SELECT {', '.join(keys + numbers)} FROM release{where}" + (" GROUP BY ALL" if keys else "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_a_random_query_is_answered_as_by_duckdb(database, seed):
+    check(database, random_query(np.random.default_rng(seed)), in_order=False)
