@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from ...common.forms.tables import Key, Table, check_file
 from ...common.processes.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
+from ..mechanisms.parts.fitted import Progress as Done
 from ..mechanisms.parts.fitted import Report
 from ..parties.activity import Activity
 from ..parties.home import CuratorHome
@@ -23,6 +25,9 @@ from .session import Session
 
 NAME = "notify.toml"
 """File in the curator's folder with a section [notify], as in a party's policy."""
+
+INTERRUPTED = 130
+"""Exit status of a command that Ctrl-C stopped, as of a shell's."""
 
 RESUMABLE = (PartyUnavailable, PolicyError, DeliveriesLost)
 """What stops a release that can be resumed, unless it was abandoned."""
@@ -63,9 +68,29 @@ def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Rep
         if json_output
         else progress_bar(Terminal(stderr=True), activity)
     )
-    resumable = say_how_to_resume(session.journal, session.folder)
-    with resumable, notify_on_failure(session.home), shown as report:
-        yield report, activity
+    spent = 0.0
+
+    def watched(done: Done) -> None:
+        nonlocal spent
+        spent = done.spent
+        report(done)
+
+    try:
+        resumable = say_how_to_resume(session.journal, session.folder)
+        with resumable, notify_on_failure(session.home), shown as report:
+            yield watched, activity
+    except KeyboardInterrupt:
+        tell(f"stopped: {_stopped(spent, session.folder)}", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _stopped(spent: float, folder: Path) -> str:
+    """What was spent of the budget when an operator stopped a release, and how it goes on."""
+    share = f"{spent:.0%}".replace("%", " %") if spent else "none that the curator knows"
+    return (
+        f"{share} of the budget was spent, and perhaps the step that was asked; `dpmosaic curator resume "
+        f"{folder}` goes on, and charges nothing twice"
+    )
 
 
 @contextlib.contextmanager

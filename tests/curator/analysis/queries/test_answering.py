@@ -191,7 +191,6 @@ def noisy():
         "SELECT sex, SHARE() FROM release WHERE score = 3 GROUP BY sex",
         "SELECT MEDIAN(age) FROM release WHERE sex = 'M'",
         "SELECT STDDEV(score) FROM release WHERE sex = 'F'",
-        "SELECT DAY(since), COUNT(*) FROM release WHERE sex = 'F' GROUP BY ALL",
         "SELECT COUNT(DISTINCT age) FROM release WHERE sex = 'M'",
     ],
 )
