@@ -106,6 +106,20 @@ def test_without_noise_coefficients_are_those_of_least_squares_in_the_real_table
 
 
 @pytest.mark.usefixtures("_exact_sums")
+def test_without_noise_coefficients_of_logarithms_and_of_numbers_as_categories_are_those_of_least_squares(
+    release,
+):
+    found = linear(release, "log(age) ~ income + C(rural)")
+    kept = REAL[REAL["income"].notna()]
+    most = bool(kept["rural"].mode()[0])
+    other = kept["rural"] != most
+    x = pd.DataFrame({"intercept": 1.0, "income": kept["income"].astype(float), "rural": other.astype(float)})
+    expected = sm.OLS(np.log(kept["age"].astype(float)), x).fit()
+    assert found.names == ("intercept", "income", f"C(rural)={not most}")
+    assert found.estimate == pytest.approx(expected.params.to_numpy(), rel=1e-2, abs=1e-4)
+
+
+@pytest.mark.usefixtures("_exact_sums")
 def test_without_noise_coefficients_are_those_of_logistic_regression_in_the_real_table(release):
     found = logistic(release, "owner", ["income", "rural"])
     kept = REAL[REAL["income"].notna()]
