@@ -85,10 +85,10 @@ def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Rep
 
 
 def _stopped(spent: float, folder: Path) -> str:
-    """What was spent of the budget when an operator stopped a release, and how it goes on."""
-    share = f"{spent:.0%}".replace("%", " %") if spent else "none that the curator knows"
+    """What was surely spent of the budget when an operator stopped a release, and how it goes on."""
+    share = f"at least {spent:.0%}".replace("%", " %") + " of the budget was spent"
     return (
-        f"{share} of the budget was spent, and perhaps the step that was asked; `dpmosaic curator resume "
+        f"{share if spent else 'no step was finished, but the first may be charged'}; `dpmosaic curator resume "
         f"{folder}` goes on, and charges nothing twice"
     )
 

@@ -340,6 +340,39 @@ def test_json_output_is_one_object_and_progress_lines_on_the_error_stream(instit
     assert party["received"] > 0
 
 
+STOPPED_AT_AN_ANSWER = """
+import os, signal, sys
+from dpmosaic.curator.parties.journal import Journal
+before = Journal.keep
+def keep(self, *arguments, **more):
+    before(self, *arguments, **more)
+    os.kill(os.getpid(), signal.SIGINT)
+Journal.keep = keep
+from dpmosaic.command import main
+main()
+"""
+"""The command, whose process is sent Ctrl-C after the first answer."""
+
+
+@pytest.mark.slow
+def test_a_stopped_release_says_what_was_spent_and_goes_on_as_it_says(institution):
+    institution.serve()
+    out = institution.folder / "out"
+    line = ["curator", "release", str(institution.plan), "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT_AN_ANSWER, *line], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == (
+        f"stopped: no step was finished, but the first may be charged; `dpmosaic curator resume {out}` goes on, "
+        "and charges nothing twice\n"
+    )
+    institution.dpmosaic("curator", "resume", out)
+    certificate = json.loads((out / "certificate.json").read_text())
+    (charged,) = json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json"))
+    assert charged["spent_rho"] == certificate["promise"]["zcdp_rho_spent"]
+
+
 @pytest.mark.slow
 def test_a_daemon_serves_metrics_without_names_of_attributes(institution):
     institution.daemon = Daemon.start(institution.party, "--listen", "127.0.0.1:0", "--metrics", "0")
