@@ -238,6 +238,15 @@ def synthesize(
         DomainWarning: no domain was given; what was left out, or lost among others.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
         UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
+
+    Example:
+        >>> patients = pd.DataFrame({"sex": ["F", "M"] * 500, "age": [31, 47] * 500})
+        >>> domain = {"sex": ["F", "M"], "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10}}
+        >>> release = dpmosaic.synthesize(patients, epsilon=1.0, domain=domain, ledger=False)
+        >>> sorted(release.table["sex"].unique())
+        ['F', 'M']
+        >>> release.certificate.promise.epsilon
+        1.0
     """
     started = time.perf_counter()
     neighbours = Adjacency.named(adjacency)
