@@ -195,6 +195,8 @@ def main() -> None:
         app()
     except MosaicError as error:
         tell(f"error: {error}", err=True, fg=typer.colors.RED)
+        if error.page:
+            tell(f"more: {error.page}", err=True)
         sys.exit(1)
     finally:
         # What is left is to end.

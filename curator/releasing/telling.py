@@ -86,11 +86,10 @@ def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Rep
 
 def _stopped(spent: float, folder: Path) -> str:
     """What was surely spent of the budget when an operator stopped a release, and how it goes on."""
-    share = f"at least {spent:.0%}".replace("%", " %") + " of the budget was spent"
-    return (
-        f"{share if spent else 'no step was finished, but the first may be charged'}; `dpmosaic curator resume "
-        f"{folder}` goes on, and charges nothing twice"
-    )
+    said = "no step was finished, but the first may be charged"
+    if spent:
+        said = f"at least {spent:.0%}".replace("%", " %") + " of the budget was spent"
+    return f"{said}; `dpmosaic curator resume {folder}` goes on, and charges nothing twice"
 
 
 @contextlib.contextmanager

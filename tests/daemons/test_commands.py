@@ -364,8 +364,8 @@ def test_a_stopped_release_says_what_was_spent_and_goes_on_as_it_says(institutio
     )
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == (
-        f"stopped: no step was finished, but the first may be charged; `dpmosaic curator resume {out}` goes on, "
-        "and charges nothing twice\n"
+        f"stopped: no step was finished, but the first may be charged; `dpmosaic curator resume {out}` goes "
+        "on, and charges nothing twice\n"
     )
     institution.dpmosaic("curator", "resume", out)
     certificate = json.loads((out / "certificate.json").read_text())

@@ -69,7 +69,9 @@ def read_formula(y: str, x: Sequence[str] | None, names: Sequence[str]) -> tuple
     if not y or not terms or not all(terms):
         raise DataError("expected a response and at least one other column, got fewer; name the columns")
     found = [Term.of(text, names) for text in (y, *terms)]
-    if len({term.name for term in found}) < len(found) or found[0].column in {one.column for one in found[1:]}:
+    if len({term.name for term in found}) < len(found) or found[0].column in {
+        one.column for one in found[1:]
+    }:
         raise DataError("expected each column once, got one twice; name it once")
     return found[0], tuple(found[1:])
 
@@ -104,8 +106,8 @@ def numbers_at(places: Rows, term: Term, used: NDArray[np.bool_]) -> NDArray[np.
     below = ~(numbers > 0) & ~np.isnan(numbers)
     if (below & used).any():
         raise DataError(
-            f"{term.name}: expected numbers above zero, and the column {term.column!r} may have others; leave "
-            f"them out with where, or use {term.column!r} itself"
+            f"{term.name}: expected numbers above zero, and the column {term.column!r} may have others; "
+            f"leave them out with where, or use {term.column!r} itself"
         )
     return np.log(np.where(below, np.nan, numbers))
 
@@ -122,6 +124,6 @@ def _days_of(places: Rows, name: str) -> NDArray[np.float64]:
     first = attribute.moments.at(np.array([attribute.units.minimum or 0], dtype=np.int64))[0]
     begun = np.datetime64(first, "D").astype("datetime64[s]")
     times = places.frame[name].to_numpy(dtype="datetime64[s]")
-    days = (times - begun).astype(np.float64) / _SECONDS_OF_DAY
+    days: NDArray[np.float64] = (times - begun).astype(np.float64) / _SECONDS_OF_DAY
     days[np.isnat(times)] = np.nan
     return days

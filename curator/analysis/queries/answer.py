@@ -141,7 +141,7 @@ class Answer:
 
 
 def shown(cell: Any) -> str:
-    """A cell as text: an estimate with its interval, rounded to what the interval tells, or marked without."""
+    """A cell as text: an estimate with its interval, rounded to what that tells; marked without one."""
     if not isinstance(cell, Estimate):
         return "missing" if cell is None else str(cell)
     if _absent(cell.value):

@@ -14,7 +14,7 @@ from ....common.errors import DataError
 from ..intervals import quantile_of
 from ..published import Published
 from . import unseen
-from .answer import Answer, Row
+from .answer import Answer
 from .axes import Axis, Truth
 from .distinct import distinct
 from .estimates import Estimate, Grouped, ratios, sums
@@ -24,6 +24,7 @@ from .language import Aggregate, Comparison, Key, Kind, Missing, Query, comparis
 from .parsing import parsed
 from .quantiles import quantiles
 from .variances import deviations, variances
+
 
 def answer(
     published: Published, text: str, level: float = 0.95, of: Literal["table", "population"] = "table"
@@ -133,7 +134,9 @@ def _of_numbers(
         return [each.as_values_of(axis) for each in found]
     if aggregate.kind in (Kind.VARIANCE, Kind.DEVIATION):
         if axis.value_at(0.0) != 0.0:
-            raise DataError(f"the column {axis.name!r} holds dates or times; ask for QUANTILE(x, 0.9) instead")
+            raise DataError(
+                f"the column {axis.name!r} holds dates or times; ask for QUANTILE(x, 0.9) instead"
+            )
         found = unseen.of_variances(grouped, axis, chosen, variances(grouped, axis, chosen), rows)
         return found if aggregate.kind is Kind.VARIANCE else deviations(found)
     pieces = grouped.joint.pieces[axis.name]

@@ -207,9 +207,7 @@ class LabelAxis(Axis):
 class NumberAxis(Axis):
     """A column of numbers or dates; bins are divided where a comparison cuts them."""
 
-    def __init__(
-        self, attribute: Attribute, counts: Array, compared: Sequence[Comparison]
-    ) -> None:
+    def __init__(self, attribute: Attribute, counts: Array, compared: Sequence[Comparison]) -> None:
         bins = bins_of(attribute)
         if bins is None:
             raise TypeError(f"{attribute.name} has no bins")
@@ -348,7 +346,8 @@ class OpaqueAxis(Axis):
         parts = getattr(self.attribute, "parts", ())
         known = "".join(f", and of {each.upper()}({self.name})" for each in parts)
         return DataError(
-            f"the column {self.name!r} is known by parts of its dates only; ask COUNT({self.name}) of it{known}"
+            f"the column {self.name!r} is known by parts of its dates only; ask COUNT({self.name}) of it"
+            f"{known}"
         )
 
 

@@ -23,7 +23,10 @@ _FUNCTIONS: Mapping[type[exp.Expr], Part] = {
     exp.Hour: Part.HOUR,
 }
 
-_FIELDS: Mapping[str, Part] = {**{part.value: part for part in Part if part is not Part.WEEKDAY}, "isodow": Part.WEEKDAY}
+_FIELDS: Mapping[str, Part] = {
+    **{part.value: part for part in Part if part is not Part.WEEKDAY},
+    "isodow": Part.WEEKDAY,
+}
 """What EXTRACT calls them; `weekday` counts from Sundays."""
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -120,7 +123,9 @@ class Conditions(Names):
         check_parts(asked, "this", "expression", "negate")
         wanted = literal(asked.expression)
         if not isinstance(wanted, str) or len(escape) > 1:
-            raise DataError("expected LIKE 'text with % and _', got another pattern; write it in single quotes")
+            raise DataError(
+                "expected LIKE 'text with % and _', got another pattern; write it in single quotes"
+            )
         flags = "is" if isinstance(asked, exp.ILike) else "s"
         found = Like(self.column(asked.this), wanted, f"(?{flags}){_pattern_of(wanted, escape)}")
         return Not(found) if asked.args.get("negate") else found

@@ -34,8 +34,8 @@ def distinct(grouped: Grouped, axis: Axis, of: Truth, rows: Change) -> list[Esti
     """
     if isinstance(axis, NumberAxis) and (axis.bins.reach[:, 0] < axis.bins.reach[:, 1]).any():
         raise DataError(
-            f"the column {axis.name!r} is counted in bins, and which values occur inside of them is not known; "
-            "ask COUNT(DISTINCT x) of a column of categories"
+            f"the column {axis.name!r} is counted in bins, and which values occur inside of them is not "
+            "known; ask COUNT(DISTINCT x) of a column of categories"
         )
     codes = np.unique(axis.codes[~axis.missing])
     return [_distinct(grouped, axis, of, codes, group, rows) for group in range(grouped.size)]

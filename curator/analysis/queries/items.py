@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ....common.errors import DataError
 from .conditions import Conditions, any_of, literal
-from .language import Aggregate, Both, Cases, Condition, DatePart, Either, Equal, Key, Kind, Literal, Not, Surely
+from .language import (
+    Aggregate,
+    Both,
+    Cases,
+    Condition,
+    DatePart,
+    Either,
+    Equal,
+    Key,
+    Kind,
+    Literal,
+    Not,
+    Surely,
+)
 from .naming import check_parts, unsupported_error
 
 _SHARE = "SHARE"
 
-_OF_NUMBERS = {
+_OF_NUMBERS: Mapping[type[exp.Expr], Kind] = {
     exp.Sum: Kind.SUM,
     exp.Avg: Kind.MEAN,
     exp.Stddev: Kind.DEVIATION,

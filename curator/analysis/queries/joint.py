@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.data.attributes.date_parts import Part
 from ....common.data.domain import Clique
 from ....common.errors import DataError, ModelError
 from ...mechanisms.parts.released import ReleasedModel
@@ -88,7 +89,7 @@ class Joint:
                 true = (axis.equal(value) if part is None else axis.parts(part) == _whole(value))[pieces]
             case Below(_, value, also, None):
                 true = axis.below(value, also)[pieces]
-            case Below(_, value, also, part):
+            case Below(_, value, also, Part() as part):
                 parts, bound = axis.parts(part), _whole(value)
                 true = (parts <= bound if also else parts < bound)[pieces]
         return true & ~missing, ~true & ~missing

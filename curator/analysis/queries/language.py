@@ -12,12 +12,12 @@ Literal = str | int | float | bool
 """A value in a query; dates and timestamps are text."""
 
 SUPPORTED = (
-    "SELECT [columns,] COUNT(*), COUNT(x), COUNT(DISTINCT x), COUNT_IF(condition), SUM(x), AVG(x), STDDEV(x), "
-    "VARIANCE(x), MEDIAN(x), QUANTILE(x, 0.9), SHARE(condition), SHARE() FROM release [WHERE condition] [GROUP "
-    "BY columns] [ORDER BY columns] [LIMIT n], each with FILTER (WHERE condition) or AS name; conditions of =, "
-    "<>, <, <=, >, >=, IN, BETWEEN, LIKE, IS NULL, AND, OR and NOT that compare a column, or YEAR(x), "
-    "QUARTER(x), MONTH(x), DAY(x), ISODOW(x) or HOUR(x) of a date, with values; CASE WHEN condition THEN value "
-    "ELSE value END in an aggregate or a group"
+    "SELECT [columns,] COUNT(*), COUNT(x), COUNT(DISTINCT x), COUNT_IF(condition), SUM(x), AVG(x), "
+    "STDDEV(x), VARIANCE(x), MEDIAN(x), QUANTILE(x, 0.9), SHARE(condition), SHARE() FROM release [WHERE "
+    "condition] [GROUP BY columns] [ORDER BY columns] [LIMIT n], each with FILTER (WHERE condition) or AS "
+    "name; conditions of =, <>, <, <=, >, >=, IN, BETWEEN, LIKE, IS NULL, AND, OR and NOT that compare a "
+    "column, or YEAR(x), QUARTER(x), MONTH(x), DAY(x), ISODOW(x) or HOUR(x) of a date, with values; CASE "
+    "WHEN condition THEN value ELSE value END in an aggregate or a group"
 )
 """The language, for messages."""
 
@@ -33,7 +33,7 @@ class Equal:
 
 @dataclass(frozen=True)
 class Below:
-    """The column, or a part of its dates, is smaller than a value, or `also` equal to it; unknown likewise."""
+    """The column, or a part of its dates, is smaller than a value, or `also` equal; unknown likewise."""
 
     column: str
     value: Literal

@@ -48,7 +48,11 @@ def starts_of(attribute: Attribute, part: Part) -> NDArray[np.int64]:
     unit, coarsest = _STEPS[part]
     granularity = moments.granularity
     weeks = granularity is Granularity.WEEK
-    if weeks or ranks.index(granularity) > ranks.index(coarsest) or (isinstance(moments, Clock) and unit != "h"):
+    if (
+        weeks
+        or ranks.index(granularity) > ranks.index(coarsest)
+        or (isinstance(moments, Clock) and unit != "h")
+    ):
         held = "times of day" if isinstance(moments, Clock) else f"{granularity}s"
         raise DataError(
             f"the column {attribute.name!r} holds {held}, which have no {part.value} of their own; ask "
@@ -58,8 +62,8 @@ def starts_of(attribute: Attribute, part: Part) -> NDArray[np.int64]:
     first, last = moments.at(np.array(ends, dtype=np.int64)).astype(f"datetime64[{unit}]")
     if (last - first).astype(np.int64) > MOST_STARTS:
         raise DataError(
-            f"the column {attribute.name!r} spans too many {part.value}s to tell them apart; ask for a coarser "
-            "part, or compare it with dates"
+            f"the column {attribute.name!r} spans too many {part.value}s to tell them apart; ask for a "
+            "coarser part, or compare it with dates"
         )
     begun = np.arange(first + 1, last + 1).astype(moments.at(np.zeros(1, dtype=np.int64)).dtype)
     return moments.unit_numbers(begun)

@@ -16,8 +16,8 @@ _FOURTH_MOMENT = 9 / 5
 def variances(grouped: Grouped, axis: Axis, of: Truth) -> list[Estimate]:
     """The variance of a column in each group, with divisor n - 1.
 
-    With a constant c, the variance is the mean of (x - c)^2 minus the square of how far c is from the mean. The
-    estimated mean of the group is c; its interval bounds that square, by which the lower end is smaller.
+    With a constant c, the variance is the mean of (x - c)^2 minus the square of how far c is from the mean.
+    The estimated mean of the group is c; its interval bounds that square, by which the lower end is smaller.
 
     Args:
         grouped: groups.

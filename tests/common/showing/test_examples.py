@@ -34,14 +34,20 @@ def test_every_command_that_is_no_group_and_is_for_users_has_examples():
     assert set(COMMANDS) - groups - {"local-network", "schema"} == set(EXAMPLES) - {""}
 
 
-@pytest.mark.parametrize(("words", "known"), [("dpmosaic sy", "synthesize"), ("dpmosaic query --le", "--level")])
+@pytest.mark.parametrize(
+    ("words", "known"), [("dpmosaic sy", "synthesize"), ("dpmosaic query --le", "--level")]
+)
 def test_a_shell_completes_commands_and_options(words, known):
     asked = {
         "_DPMOSAIC_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(words.count(" ")),
     }
-    command = [sys.executable, "-c", "import sys; sys.argv = ['dpmosaic']; from dpmosaic.command import main; main()"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.argv = ['dpmosaic']; from dpmosaic.command import main; main()",
+    ]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
     assert known in done.stdout.split()
 

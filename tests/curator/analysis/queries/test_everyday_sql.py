@@ -9,7 +9,6 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
-from dpmosaic.common.errors import DataError
 from dpmosaic.curator.analysis.queries.answering import answer
 from support.small_release import small_release
 
@@ -54,9 +53,7 @@ def database():
 
 
 def estimates_of(query):
-    return [
-        tuple(getattr(cell, "value", cell) for cell in cells) for cells in answer(RELEASE, query).cells()
-    ]
+    return [tuple(getattr(cell, "value", cell) for cell in cells) for cells in answer(RELEASE, query).cells()]
 
 
 def same(one, other):
@@ -95,10 +92,12 @@ QUERIES = [
     "SELECT SUM(CASE WHEN age > 33 THEN 1 ELSE 0 END) AS n FROM release",
     "SELECT AVG(CASE WHEN age > 33 THEN 1 ELSE 0 END) AS s, AVG(IF(age > 33, 1, 0)) AS t FROM release",
     "SELECT AVG(CASE WHEN town = 'Rome' THEN 1 WHEN town = 'Bern' THEN 0 END) AS s FROM release",
-    "SELECT COUNT(CASE WHEN age > 33 THEN 1 END) AS n, COUNT(CASE WHEN member THEN age END) AS m FROM release",
-    "SELECT AVG(CASE WHEN member THEN age END) AS a, SUM(CASE WHEN member THEN age ELSE 0 END) AS s FROM release",
-    "SELECT CASE WHEN age < 31 THEN 'young' WHEN age < 34 THEN 'middle' ELSE 'old' END AS band, COUNT(*) AS n "
-    "FROM release GROUP BY band",
+    "SELECT COUNT(CASE WHEN age > 33 THEN 1 END) AS n, COUNT(CASE WHEN member THEN age END) AS m "
+    "FROM release",
+    "SELECT AVG(CASE WHEN member THEN age END) AS a, SUM(CASE WHEN member THEN age ELSE 0 END) AS s "
+    "FROM release",
+    "SELECT CASE WHEN age < 31 THEN 'young' WHEN age < 34 THEN 'middle' ELSE 'old' END AS band, COUNT(*) "
+    "AS n FROM release GROUP BY band",
     "SELECT CASE town WHEN 'Rome' THEN 1 END AS rome, member, COUNT(*) AS n FROM release GROUP BY ALL",
     "SELECT age < 33 AS young, COUNT(*) AS n FROM release GROUP BY young",
 ]
@@ -153,7 +152,15 @@ AGGREGATES = [
     "SUM(CASE WHEN {} THEN 1 ELSE 0 END)",
     "AVG(CASE WHEN {} THEN age END)",
 ]
-KEYS = ["town", "member", "age", "MONTH(day)", "YEAR(day)", "{}", "CASE WHEN {} THEN 'a' WHEN {} THEN 'b' END"]
+KEYS = [
+    "town",
+    "member",
+    "age",
+    "MONTH(day)",
+    "YEAR(day)",
+    "{}",
+    "CASE WHEN {} THEN 'a' WHEN {} THEN 'b' END",
+]
 
 
 def random_query(rng):
@@ -169,7 +176,9 @@ def random_query(rng):
             form = form.replace("{}", condition(1), 1)
         return form
 
-    keys = [f"{filled(key)} AS k{place}" for place, key in enumerate(rng.choice(KEYS, rng.integers(0, 3), False))]
+    keys = [
+        f"{filled(key)} AS k{place}" for place, key in enumerate(rng.choice(KEYS, rng.integers(0, 3), False))
+    ]
     keys = [key.split(" AS ")[0] if key.split(" AS ")[0] in DOMAIN.names else key for key in keys]
     numbers = [f"{filled(rng.choice(AGGREGATES))} AS n{place}" for place in range(rng.integers(1, 3))]
     where = f" WHERE {condition()}" if rng.random() < 0.6 else ""
