@@ -108,8 +108,8 @@ CALLS = {
     "__repr__": repr,
     "_repr_html_": lambda release: release._repr_html_(),
 }
-"""What each public method gives; `save`, of which `write` is a part, is looked at by itself; `of` is no answer,
-and `attack` is asked with the real table."""
+"""What each public method gives; `save`, of which `write` is a part, is looked at by itself; `of` is no
+answer, and `attack` is asked with the real table."""
 
 
 def told(found):
