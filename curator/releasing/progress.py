@@ -58,12 +58,12 @@ def progress_bar(
         TimeElapsedColumn(),
         console=console,
     )
-    task = bar.add_task("starting", total=1.0, spent=_spent(0.0))
+    task = bar.add_task("starting", total=1.0, spent=_share_in_words(0.0))
 
     def report(done: Done) -> None:
         # Whoever has spent all goes on for a while: the bar moves then, and is not full.
         bar.tasks[0].total = 1.0 if done.spent < 1 else None
-        bar.update(task, completed=done.spent, description=_in_words(done), spent=_spent(done.spent))
+        bar.update(task, completed=done.spent, description=_in_words(done), spent=_share_in_words(done.spent))
 
     def renderable() -> RenderableType:
         return bar if activity is None else Group(bar, parties(activity))
@@ -126,7 +126,7 @@ def _rare_lines(console: Console, every_s: float) -> Iterator[Report]:
         latest = done
 
     def write_line() -> None:
-        line = f"{time.monotonic() - began:.0f} s: {_in_words(latest)}, {_spent(latest.spent)}"
+        line = f"{time.monotonic() - began:.0f} s: {_in_words(latest)}, {_share_in_words(latest.spent)}"
         console.print(line, markup=False, highlight=False)
 
     with _regularly(write_line, every_s):
@@ -156,6 +156,6 @@ def _in_words(done: Done) -> str:
     return printable(where + (" x ".join(done.clique) if done.clique else done.step))
 
 
-def _spent(share: float) -> str:
+def _share_in_words(share: float) -> str:
     """How much of the budget is spent; a percentage, rounded down, only while there is more to spend."""
     return f"{math.floor(100 * share)} % of the budget" if share < 1 else "budget spent, not finished"

@@ -70,7 +70,7 @@ def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Rep
     )
     spent = 0.0
 
-    def watched(done: Done) -> None:
+    def watch(done: Done) -> None:
         nonlocal spent
         spent = done.spent
         report(done)
@@ -78,13 +78,13 @@ def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Rep
     try:
         resumable = say_how_to_resume(session.journal, session.folder)
         with resumable, notify_on_failure(session.home), shown as report:
-            yield watched, activity
+            yield watch, activity
     except KeyboardInterrupt:
-        tell(f"stopped: {_stopped(spent, session.folder)}", err=True)
+        tell(f"stopped: {_sentence_of_stop(spent, session.folder)}", err=True)
         sys.exit(INTERRUPTED)
 
 
-def _stopped(spent: float, folder: Path) -> str:
+def _sentence_of_stop(spent: float, folder: Path) -> str:
     """What was surely spent of the budget when an operator stopped a release, and how it goes on."""
     said = "no step was finished, but the first may be charged"
     if spent:

@@ -57,11 +57,11 @@ class Conditions(Names):
                 return self._is(asked)
             case exp.In() if asked.expressions:
                 check_parts(asked, "this", "expressions")
-                column, part = self._measured(asked.this)
+                column, part = self._column_and_part(asked.this)
                 return any_of(*(Equal(column, literal(value), part) for value in asked.expressions))
             case exp.Between():
                 check_parts(asked, "this", "low", "high")
-                column, part = self._measured(asked.this)
+                column, part = self._column_and_part(asked.this)
                 low, high = literal(asked.args["low"]), literal(asked.args["high"])
                 return Both(Not(Below(column, low, False, part)), Below(column, high, True, part))
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
@@ -82,7 +82,7 @@ class Conditions(Names):
                 part, column = _FIELDS.get(asked.expressions[0].name.lower()), asked.expressions[1]
         return None if part is None or not isinstance(column, exp.Expr) else (column, part)
 
-    def _measured(self, asked: exp.Expr) -> tuple[str, Part | None]:
+    def _column_and_part(self, asked: exp.Expr) -> tuple[str, Part | None]:
         """A column, and which part of its dates is compared."""
         asked = asked.unnest()
         found = self.date_part(asked)
@@ -108,7 +108,7 @@ class Conditions(Names):
             if quoted is not None:
                 raise DataError(f"no column is called {quoted.name!r}; text is written in single quotes")
             raise unsupported_error("a comparison of two columns")
-        (column, part), value = self._measured(left), literal(right)
+        (column, part), value = self._column_and_part(left), literal(right)
         if kind is exp.EQ:
             return Equal(column, value, part)
         if kind is exp.NEQ:

@@ -99,7 +99,7 @@ def cases_of(query: Query, axes: Mapping[str, Axis]) -> Iterator[Case]:
     Raises:
         DataError: there are too many.
     """
-    choices = [_choices(key, axes) for key in query.computed]
+    choices = [_choices(key, axes) for key in query.computed_keys]
     check_number(math.prod(map(len, choices)))
     for chosen in itertools.product(*choices):
         condition: Condition | None = None

@@ -163,13 +163,13 @@ class Items(Conditions):
         columns = {one.column for one in measured}
         zeros = {one.constant for one in stated} <= ({0} if kind is Kind.SUM else set())
         if len(columns) == 1 and zeros:
-            return Aggregate(name, kind, columns.pop(), _joined(where, _any(measured)))
+            return Aggregate(name, kind, columns.pop(), _also(where, _any(measured)))
         if stated and not columns and kind is Kind.COUNT:
-            return Aggregate(name, kind, None, _joined(where, _any(stated)))
+            return Aggregate(name, kind, None, _also(where, _any(stated)))
         ones = [one for one in stated if one.constant == 1]
         if ones and not columns and all(one.constant in (0, 1) for one in stated):
             kind = Kind.COUNT if kind is Kind.SUM else kind
-            return Aggregate(name, kind, _any(ones), _joined(where, _any(stated)))
+            return Aggregate(name, kind, _any(ones), _also(where, _any(stated)))
         raise unsupported_error("a CASE in an aggregate that gives other values than 0 and 1, or one column")
 
 
@@ -188,7 +188,7 @@ def _any(branches: Sequence[_Branch]) -> Condition:
     return any_of(*(one.condition for one in branches))
 
 
-def _joined(where: Condition | None, condition: Condition) -> Condition:
+def _also(where: Condition | None, condition: Condition) -> Condition:
     return condition if where is None else Both(where, condition)
 
 

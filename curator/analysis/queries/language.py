@@ -250,20 +250,20 @@ class Query:
         return tuple(key for key in self.groups if isinstance(key, str))
 
     @property
-    def computed(self) -> tuple[DatePart | Cases, ...]:
+    def computed_keys(self) -> tuple[DatePart | Cases, ...]:
         """The keys that are computed from columns."""
         return tuple(key for key in self.groups if not isinstance(key, str))
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """All comparisons in it."""
-        inside = (leaf for item in (*self.computed, *self.aggregates) for leaf in item.comparisons)
+        inside = (leaf for item in (*self.computed_keys, *self.aggregates) for leaf in item.comparisons)
         return (*comparisons(self.where), *inside)
 
     @property
     def selecting(self) -> frozenset[str]:
         """The columns that say which rows have a part, and in which group."""
-        computed = (leaf.column for key in self.computed for leaf in key.comparisons)
+        computed = (leaf.column for key in self.computed_keys for leaf in key.comparisons)
         where = (leaf.column for leaf in comparisons(self.where))
         return frozenset({*self.columns_of_groups, *computed, *where})
 

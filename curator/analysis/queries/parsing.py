@@ -88,7 +88,7 @@ class _Reader(Items):
         check_parts(group, "expressions")
         found = []
         for asked in group.expressions:
-            item = self._named(asked, items, "GROUP BY")
+            item = self._item_named(asked, items, "GROUP BY")
             if item is None:
                 key = self.key(asked)
                 if key is None:
@@ -102,7 +102,7 @@ class _Reader(Items):
     def _order(self, ordered: exp.Expr, items: Sequence[Key | Aggregate], groups: Sequence[Key]) -> Order:
         check_parts(ordered, "this", "desc", "nulls_first")
         asked = ordered.this
-        found = self._named(asked, items, "ORDER BY")
+        found = self._item_named(asked, items, "ORDER BY")
         if found is None:
             wanted = self.item(asked)
             found = next((one for one in (*items, *groups) if _same(one, wanted)), None)
@@ -111,7 +111,7 @@ class _Reader(Items):
             raise DataError(f"ORDER BY {text}: expected something that is selected, got another; select it")
         return Order(found, bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
 
-    def _named(
+    def _item_named(
         self, asked: exp.Expr, items: Sequence[Key | Aggregate], clause: str
     ) -> Key | Aggregate | None:
         """What is selected at a position, or under a name that no column has; None if neither is named."""
