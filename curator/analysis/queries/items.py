@@ -26,6 +26,8 @@ from .language import (
 from .naming import check_parts, unsupported_error
 
 _SHARE = "SHARE"
+_MEAN = "MEAN"
+"""What other languages call AVG."""
 
 _OF_NUMBERS: Mapping[type[exp.Expr], Kind] = {
     exp.Sum: Kind.SUM,
@@ -97,6 +99,8 @@ class Items(Conditions):
             call.this.unnest(), (exp.Case, exp.If)
         ):
             return self._of_cases(name, call, self._branches(call.this.unnest()), where)
+        if isinstance(call, exp.Anonymous) and call.name.upper() == _MEAN and len(call.expressions) == 1:
+            call = exp.Avg(this=call.expressions[0])
         kind, of, probability = self._call(call)
         if kind is Kind.SHARE and where is not None:
             raise DataError(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from ....common.data.attributes.dates import GapAttribute
 from ....common.errors import DataError
-from ....common.forms.nearest import nearest
+from ....common.forms.nearest import hint, nearest
 from .language import SUPPORTED
 
 _KNOWN_NAMED = 12
+
+_FUNCTIONS = tuple(re.findall(r"([A-Z_]{3,})\(", SUPPORTED))
 
 
 class Names:
@@ -67,7 +70,8 @@ class Names:
         for name in self.names:
             if not name.isidentifier() and "".join(name.split()) in "".join(text.split()):
                 return DataError(f'the name of the column {name!r} needs double quotes: write "{name}"')
-        return unsupported_error(text)
+        meant = hint(node.name.upper(), _FUNCTIONS) if isinstance(node, exp.Anonymous) else ""
+        return unsupported_error(f"{text}{meant}")
 
     def _gap(self, asked: exp.Expr) -> GapAttribute | None:
         """The column that comes after another, if their difference is asked."""

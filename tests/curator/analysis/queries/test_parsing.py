@@ -76,6 +76,7 @@ def test_conditions_are_read(text, condition):
         ("SUM(age) n", Aggregate("n", Kind.SUM, "age")),
         ("SUM(age = 3) n", Aggregate("n", Kind.COUNT, AGE)),
         ("AVG(age) n", Aggregate("n", Kind.MEAN, "age")),
+        ("MEAN(age) n", Aggregate("n", Kind.MEAN, "age")),
         ("AVG(age = 3) n", Aggregate("n", Kind.MEAN, AGE)),
         ("SHARE(age = 3) n", Aggregate("n", Kind.MEAN, AGE)),
         ("share() n", Aggregate("n", Kind.SHARE)),
@@ -160,6 +161,7 @@ def test_what_is_not_supported_is_refused_with_what_is(text, caplog):
     ("text", "expected"),
     [
         ("SELECT COUNT(*) FROM release WHERE agge = 3", "unknown column 'agge'; did you mean 'age'"),
+        ("SELECT MEDAN(age)", r"MEDAN\(age\) \(did you mean 'MEDIAN'\?\), which is not supported"),
         ("SELECT COUNT(*) FROM adult", "expected FROM release, got FROM adult"),
         ("SELECT COUNT(*) FROM release WHERE other.age = 3", "unknown table 'other'"),
         (
