@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import re
 import shutil
 import tempfile
 from importlib.util import find_spec
@@ -24,8 +25,10 @@ atexit.register(shutil.rmtree, STATE, ignore_errors=True)
 gc.set_threshold(20_000)
 
 hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=15)
 hypothesis.settings.load_profile("suite")
 
+SLOW_FILE = re.compile(r"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
 WITHOUT_GAN = [module for module in ("torch", "opacus") if find_spec(module) is None]
 
 
@@ -35,6 +38,13 @@ def state(monkeypatch):
     folder = tempfile.mkdtemp(dir=STATE)
     monkeypatch.setenv("XDG_STATE_HOME", folder)
     return folder
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Without slow tests, files of nothing else are not even imported, with all that they import."""
+    if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
+        return SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return None
 
 
 def pytest_runtest_setup(item):

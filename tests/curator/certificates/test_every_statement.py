@@ -204,6 +204,7 @@ ADDED = {
 PARTS = {"plan": StatedPlan, "promise": Promise, "charge": StatedCharge}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ADDED)
 def test_every_optional_field_that_is_added_before_the_parties_sign_it_is_noticed(part):
     optional = {one.name for one in fields(PARTS[part]) if "optional" in one.metadata}
