@@ -65,6 +65,7 @@ def released(folder, out, *more):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_of_tables_is_released(folder):
     done = released(folder, "out", "--json")
     assert done.exit_code == 0, done.output
@@ -86,6 +87,7 @@ class Killed(BaseException):
     """The end of a process."""
 
 
+@pytest.mark.slow
 def test_a_release_whose_process_ends_goes_on_and_is_the_same(folder, monkeypatch):
     assert released(folder, "whole").exit_code == 0
     make, made = related.release_among, []
