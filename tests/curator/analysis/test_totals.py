@@ -198,7 +198,9 @@ def test_estimates_are_unbiased_with_the_stated_noise():
     bias = np.sqrt(np.diag(found.unexplained))
     assert np.all(np.abs(away.mean(axis=0)) < 3 * bias + 4 * np.sqrt(np.diag(noise) / DRAWS))
     assert away.var(axis=0) == pytest.approx(np.diag(noise), rel=4 * math.sqrt(2 / DRAWS))
-    assert np.cov(away.T)[0, 1] == pytest.approx(noise[0, 1], abs=4 * np.sqrt(np.prod(np.diag(noise)) * 2 / DRAWS))
+    assert np.cov(away.T)[0, 1] == pytest.approx(
+        noise[0, 1], abs=4 * np.sqrt(np.prod(np.diag(noise)) * 2 / DRAWS)
+    )
 
 
 @pytest.mark.slow

@@ -46,7 +46,10 @@ class Site:
 
     def is_at(self, frame):
         """Whether a frame is in this call."""
-        return resolved(frame.f_code.co_filename) == ROOT / self.path and self.first <= frame.f_lineno <= self.last
+        return (
+            resolved(frame.f_code.co_filename) == ROOT / self.path
+            and self.first <= frame.f_lineno <= self.last
+        )
 
 
 def sites():
