@@ -64,6 +64,7 @@ def test_its_calls_make_a_release_with_a_domain(refused):
     assert set(made.table) == set(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("usual", "named"), [("other", False), ("village {}", True)])
 def test_a_text_that_is_other_in_the_table_is_not_reported_as_lost(usual, named):
     rows = [*(usual.format(number // 2) for number in range(3000)), *["north"] * 1000]
