@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import itertools
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from support.packages import install as install
 STATE = tempfile.mkdtemp(prefix="dpmosaic-state-")
 os.environ["XDG_STATE_HOME"] = STATE
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+NUMBERS = itertools.count()
 
 # As in the command: there are few cycles, and looking for them took a seventh of the time of collecting.
 gc.set_threshold(20_000)
@@ -34,8 +36,8 @@ WITHOUT_GAN = [module for module in ("torch", "opacus") if find_spec(module) is 
 
 @pytest.fixture(autouse=True)
 def state(monkeypatch):
-    """Each test has ledgers of its own."""
-    folder = tempfile.mkdtemp(dir=STATE)
+    """Each test has ledgers of its own, in a folder that its first ledger makes."""
+    folder = os.path.join(STATE, str(next(NUMBERS)))
     monkeypatch.setenv("XDG_STATE_HOME", folder)
     return folder
 
