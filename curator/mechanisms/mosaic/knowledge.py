@@ -312,7 +312,8 @@ def parts_of(clique: Clique) -> Iterator[Clique]:
 
 def largest_forest(sizes: Mapping[Clique, float]) -> list[Clique]:
     """Pairs that make no cycle, with the largest sum of sizes (as in Chow and Liu's trees)."""
-    import networkx as nx  # as slow to import as all of this room
+    # Late, since it takes a quarter of a second, and most processes need no forest.
+    import networkx as nx
 
     graph = nx.Graph()
     graph.add_weighted_edges_from((*pair, size) for pair, size in sizes.items())
