@@ -40,19 +40,23 @@ _OF_BELOW = 3.0
 """Weight of pairs with what a row says of those below it: their number, and summaries."""
 
 
-def shares_of(family: Family, columns: Callable[[str], Sequence[str]]) -> dict[str, float]:
+def shares_of(
+    family: Family, columns: Callable[[str], Sequence[str]], of_people: int = 0
+) -> dict[str, float]:
     """The part of the budget of each table: as the number of pairs that say something of its rows.
 
     Args:
         family: the tables.
         columns: the columns of a table's records that are its own.
+        of_people: number of pairs that the release of people is asked for; 0 for all.
     """
     pairs = {}
     for table in family.tables:
         own = len(columns(table.name))
         above = sum(len(columns(one.name)) for one in family.above(table.name))
         before = own if table.parent else 0
-        pairs[table.name] = own * (own - 1) / 2 + own * (above + before) + own
+        inside = own * (own - 1) / 2 if table.parent or not of_people else of_people
+        pairs[table.name] = inside + own * (above + before) + own
     return {name: number / sum(pairs.values()) for name, number in pairs.items()}
 
 
