@@ -214,7 +214,7 @@ class Family:
     def summaries_in_release(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
         """The summaries of a table that its release holds, with the columns of the parent that they are."""
         table = self[name]
-        above = self[table.parent].domain if table.parent else None
+        above = self[table.parent].domain if table.summaries else None
         number = None if above is None else above[number_name(name)]
         assert number is None or isinstance(number, NumericAttribute)
         own = self.summarised_columns(name)
