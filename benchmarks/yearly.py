@@ -6,10 +6,10 @@ is the mean total variation distance, over the years so far, of
 
 - pairs: of two columns in the rows of one year, and of a column of the person with one of these rows;
 - steps: of a column with each one of the row of the same person in the year before;
-- moves: in how many years people come, go and come back: numbers of people by whether they have a row in a year
-  and in the one before.
+- moves: of people who have a row in a year or in the one before: whether in each of these, and whether in an
+  earlier one.
 
-Numbers are in ten groups of equal mass. The last line has the ratios of the means over all years.
+Values are told apart as the domain does. The last lines have ratios of both ways.
 
 Tables: a generated panel with persistence, entry and exit; or the observations of NAFLD as one row for each
 person and year of observation, in twelve periods.
@@ -32,8 +32,10 @@ import numpy as np
 import pandas as pd
 
 import dpmosaic
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
+from dpmosaic.curator.results.raw_frames import encode_frame
 
 EPSILON, DELTA = 1.0, 1e-6
 
@@ -139,8 +141,11 @@ def show(panel: Panel, seed: int) -> None:
     years = sorted(panel.rows.year.unique())
     share = Budget(EPSILON, DELTA).granted(gaussian_only=True) / len(years)
     alone = gaussian_epsilon(float(2 * share) ** 0.5, DELTA)
-    print(f"{panel.rows.id.nunique()} people, {len(panel.rows)} rows, {len(years)} years; epsilon {EPSILON:g}")
-    print(f"{'year':>5s}  {'continued: pairs':>16s} {'steps':>6s} {'moves':>6s}  {'separate: pairs':>16s} steps  moves")
+    print(
+        f"{panel.rows.id.nunique()} people, {len(panel.rows)} rows, {len(years)} years; epsilon {EPSILON:g}"
+    )
+    heads = (f"{way}: pairs {'steps':>6s} {'moves':>6s}" for way in ("continued", " separate"))
+    print(" year  " + "   ".join(heads))
     asked = {
         "key": "id",
         "order": "year",
@@ -166,11 +171,13 @@ def show(panel: Panel, seed: int) -> None:
             ).table
             before = out
             so_far = panel.rows[panel.rows.year <= year].reset_index(drop=True)
-            domain = panel.domain | {"year": _numbers(int(years[0]), max(int(year), 1), max(int(year), 1) + 1)}
+            domain = panel.domain | {
+                "year": _numbers(int(years[0]), max(int(year), 1), max(int(year), 1) + 1)
+            }
             separate = dpmosaic.synthesize(so_far, alone, domain=domain, **asked).table
             found.append([distances(panel, so_far, one) for one in (continued, separate)])
-            one, other = found[-1]
-            print(f"{year:5d}  {one[0]:16.4f} {one[1]:6.4f} {one[2]:6.4f}  {other[0]:16.4f} {other[1]:.4f} {other[2]:.4f}", flush=True)
+            lines = (f"{pairs:16.4f} {steps:6.4f} {moves:6.4f}" for pairs, steps, moves in found[-1])
+            print(f"{year:5d}  " + "   ".join(lines), flush=True)
     means = np.nanmean(np.array(found)[1:], axis=0)
     ratios = means[0] / means[1]
     last = np.array(found[-1][0]) / np.array(found[-1][1])
@@ -179,13 +186,15 @@ def show(panel: Panel, seed: int) -> None:
 
 
 def _words(ratios: np.ndarray) -> str:
-    return ", ".join(f"{name} {one:.2f}" for name, one in zip(("pairs", "steps", "moves"), ratios, strict=True))
+    return ", ".join(
+        f"{name} {one:.2f}" for name, one in zip(("pairs", "steps", "moves"), ratios, strict=True)
+    )
 
 
 def distances(panel: Panel, real: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[float, float, float]:
     """The mean distances of pairs, of steps and of moves over the years that the real table has."""
     own = [name for name in panel.domain if name not in ("year", *panel.per_person)]
-    both = [_grouped(panel, one, real) for one in (real, synthetic)]
+    both = [_in_codes(panel, one) for one in (real, synthetic)]
     pairs, steps, moves = [], [], []
     for year in sorted(real.year.unique()):
         now = [one[one.year == year] for one in both]
@@ -205,19 +214,16 @@ def _moves(now: pd.DataFrame, last: pd.DataFrame, rows: pd.DataFrame) -> pd.Data
     """For each person with a row in one of two years: whether in each of them, and in one before."""
     ids = np.union1d(now.id, last.id)
     earlier = rows[rows.year < last.year.min()].id if len(last) else rows.id[:0]
-    return pd.DataFrame({"now": np.isin(ids, now.id), "last": np.isin(ids, last.id), "old": np.isin(ids, earlier)})
+    return pd.DataFrame(
+        {"now": np.isin(ids, now.id), "last": np.isin(ids, last.id), "old": np.isin(ids, earlier)}
+    )
 
 
-def _grouped(panel: Panel, rows: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
-    found = rows[["id", "year"]].astype(int).copy()
-    for name in panel.domain:
-        if panel.domain[name]["type"] == "numeric" and name != "year":
-            cells = pd.to_numeric(rows[name]).astype(float)
-            edges = np.unique(np.nanquantile(real[name].astype(float), np.arange(1, 10) / 10))
-            found[name] = np.where(cells.isna(), -1, np.searchsorted(edges, cells, "right"))
-        elif name != "year":
-            found[name] = rows[name].astype(str)
-    return found
+def _in_codes(panel: Panel, rows: pd.DataFrame) -> pd.DataFrame:
+    domain = Domain.from_json({name: one for name, one in panel.domain.items() if name != "year"})
+    codes = encode_frame(domain, rows)
+    found = {name: codes.column(name) for name in domain}
+    return pd.DataFrame({"id": rows.id.astype(int), "year": rows.year.astype(int), **found})
 
 
 def _distance(real: pd.DataFrame, synthetic: pd.DataFrame) -> float:

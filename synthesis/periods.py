@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..common.data.attributes.attribute import Attribute
-from ..common.data.attributes.categorical import CategoricalAttribute
+from ..common.data.attributes.categorical import CategoricalAttribute, Category
 from ..common.data.attributes.dates import BinnedTimes, bins_of
 from ..common.data.attributes.numeric import NumericAttribute
 from ..common.data.binning.scale import Scale
@@ -121,7 +121,9 @@ class Before:
     @property
     def domain(self) -> Domain:
         """The columns, with the rule that new people alone have no row before."""
-        listed = [(one, [NEW if place == 0 else NONE]) for place, one in enumerate(self.attributes)]
+        listed: list[tuple[Attribute, list[Category]]] = [
+            (one, [NEW if place == 0 else NONE]) for place, one in enumerate(self.attributes)
+        ]
         return Domain(self.attributes, rules=tuple(together(listed)))
 
     def codes(
@@ -154,12 +156,10 @@ def rows_in(tables: Sequence[Raw], period: Period) -> tuple[Raw, ...]:
     """The people who have rows up to the end of a first period, and these rows."""
     people, rows = tables
     kept = period.of(rows.rows[rows.order]) <= period.end
-    return _taken(people, rows, kept, np.unique(rows.parent[kept]), period)
+    return _take(people, rows, kept, np.unique(rows.parent[kept]), period)
 
 
-def rows_after(
-    tables: Sequence[Raw], period: Period, domain: Domain, before: Before
-) -> tuple[Raw, ...]:
+def rows_after(tables: Sequence[Raw], period: Period, domain: Domain, before: Before) -> tuple[Raw, ...]:
     """All people who have rows up to the end of a period, and their rows in it.
 
     Of earlier rows the last one of each person is looked at, for what people are before the period.
@@ -180,7 +180,7 @@ def rows_after(
     known = np.zeros(len(who), dtype=np.int64)
     known[places] = period.long_before(values[last])
     codes = before.codes(domain, rows.rows.iloc[last], places, known)
-    people, rows = _taken(people, rows, kept, who, period)
+    people, rows = _take(people, rows, kept, who, period)
     more = pd.DataFrame(before.texts(codes))
     people = replace(people, rows=pd.concat([people.rows, more], axis=1), pairs=_pairs(people, rows, before))
     transitions = [(one, f"{PEOPLE}.{before.names[two[len('previous ') :]]}") for one, two in _previous(rows)]
@@ -207,7 +207,7 @@ def domains_in(domains: dict[str, Domain], period: Period, before: Before | None
     return found
 
 
-def _taken(
+def _take(
     people: Raw, rows: Raw, kept: NDArray[np.bool_], who: NDArray[np.int64], period: Period
 ) -> tuple[Raw, Raw]:
     """Some people, and some of their rows, without an order that has one value."""
@@ -220,7 +220,9 @@ def _taken(
         parent=np.searchsorted(who, rows.parent[kept]).astype(np.int64),
         order="" if one_value else order,
     )
-    return replace(people, rows=people.rows.iloc[who].reset_index(drop=True), parent=np.arange(len(who))), some
+    return replace(
+        people, rows=people.rows.iloc[who].reset_index(drop=True), parent=np.arange(len(who))
+    ), some
 
 
 def _pairs(people: Raw, rows: Raw, before: Before) -> tuple[tuple[str, str], ...]:

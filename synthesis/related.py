@@ -324,7 +324,9 @@ class Making:
         codes: dict[str, NDArray[Any]] = {}
         codes |= {} if table is None else {one: table.column(one).astype(np.int32) for one in table.domain}
         for (attribute, _), child in zip(found, self._family.children(name), strict=True):
-            self._family = self._family.with_table(replace(self._family[child.name], alone=attribute.maximum == 1))
+            self._family = self._family.with_table(
+                replace(self._family[child.name], alone=attribute.maximum == 1)
+            )
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
             codes[attribute.name] = number.column(attribute.name).astype(np.int64)
             attributes = (*attributes, attribute)

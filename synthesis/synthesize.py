@@ -281,10 +281,16 @@ def synthesize(
         for remark in told:
             warnings.warn(remark, DomainWarning, stacklevel=2)
         return people
-    if order is not None or per_person or summaries is not None or within is not None or releases is not None:
+    if (
+        order is not None
+        or per_person
+        or summaries is not None
+        or within is not None
+        or _sharing("", releases, until, continues)
+    ):
         raise DataError(
-            "order, within, summaries, per_person and releases: expected a key or relations beside them, got none; "
-            "name these"
+            "order, within, summaries, per_person and releases: expected a key or relations beside them, got "
+            "none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(
@@ -340,8 +346,8 @@ def _sharing(
         return None
     if releases is None or until is None:
         raise DataError(
-            "releases and until: expected both, and `continues` in each release but the first, got one alone; "
-            "name both"
+            "releases and until: expected both, and `continues` in each release but the first, got one "
+            "alone; name both"
         )
     if key is None:
         raise DataError(

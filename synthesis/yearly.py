@@ -24,7 +24,7 @@ from ..common.errors import BudgetError, DataError
 from ..curator.analysis.conditions import Condition
 from ..curator.analysis.drawing import Drawing
 from ..curator.certificates.verify import CERTIFICATE
-from ..curator.people.certificate import PeopleCertificate, shared
+from ..curator.people.certificate import PeopleCertificate, share_promise
 from ..curator.people.drawing.children import draw
 from ..curator.people.files import earlier_certificates, file_name
 from ..curator.people.lifetime import Lifetime
@@ -84,8 +84,8 @@ class Earlier:
         path = folder / _FILE
         if certificate.lifetime is None or not path.is_file():
             raise DataError(
-                f"continues: expected a release of a table with a key that shares its promise with others, got "
-                f"another in {folder}; make the first one with `releases` and `until`"
+                "continues: expected a release of a table with a key that shares its promise with others, "
+                f"got another in {folder}; make the first one with `releases` and `until`"
             )
         certificates = (*earlier_certificates(certificate, folder), certificate)
         table = path.read_bytes()
@@ -201,8 +201,8 @@ class Yearly:
         people, told = making.release()
         rows = self._with_order(people.family[ROWS], people.frames[ROWS])
         if self.earlier is not None:
-            rows = self._continued(rows)
-        family = self._shown(people.family)
+            rows = self._continue_rows(rows)
+        family = self._show_all(people.family)
         rows = shown_as_real(family, family[ROWS], rows)
         lifetime = replace(self.lifetime, release_id=asked.kept.release_id)
         return (
@@ -210,7 +210,7 @@ class Yearly:
                 people,
                 family=family,
                 frames={ROWS: rows},
-                certificate=shared(people.certificate, lifetime),
+                certificate=share_promise(people.certificate, lifetime),
                 continued=None if self.earlier is None else self.earlier.kept,
             ),
             told,
@@ -225,7 +225,7 @@ class Yearly:
         decoded = when.of_numbers(values, known)  # type: ignore[attr-defined]
         return rows.assign(**{when.name: typed_column(Domain((when,)), when.name, decoded)})
 
-    def _continued(self, new: pd.DataFrame) -> pd.DataFrame:
+    def _continue_rows(self, new: pd.DataFrame) -> pd.DataFrame:
         """The rows of the release before, and after them the new ones, with the keys of their people."""
         assert self.earlier is not None
         key, first = self.earlier.key, self.earlier.people()[0]
@@ -247,7 +247,7 @@ class Yearly:
     def _per_person(self) -> tuple[str, ...]:
         return self.whole[PEOPLE].names if PEOPLE in self.whole else ()
 
-    def _shown(self, family: Family) -> Family:
+    def _show_all(self, family: Family) -> Family:
         """The tables as they are shown, of all periods."""
         people, rows = family.root, family[ROWS]
         assert people.domain is not None
@@ -349,8 +349,8 @@ def _lifetime(earlier: Earlier | None, sharing: Sharing, asked: Asked, settings:
     before = earlier.lifetime
     if before.settings != settings:
         raise DataError(
-            "continues: expected the key, order, per_person and domain of the release before, got others; give "
-            "the same"
+            "continues: expected the key, order, per_person and domain of the release before, got others; "
+            "give the same"
         )
     if (before.releases, earlier.certificate.budget) != (sharing.releases, asked.budget):
         raise DataError(
@@ -359,8 +359,8 @@ def _lifetime(earlier: Earlier | None, sharing: Sharing, asked: Asked, settings:
         )
     if before.number == before.releases:
         raise BudgetError(
-            f"expected at most {before.releases} releases, which share the promise, got one more; it is spent. "
-            "Nothing was charged"
+            f"expected at most {before.releases} releases, which share the promise, got one more; that is "
+            "spent. Nothing was charged"
         )
     if earlier.certificate.labels and asked.seed is None:
         raise DataError(

@@ -99,7 +99,7 @@ class PeopleCertificate(SignedRecord):
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})
 
 
-def shared(certificate: PeopleCertificate, lifetime: Lifetime) -> PeopleCertificate:
+def share_promise(certificate: PeopleCertificate, lifetime: Lifetime) -> PeopleCertificate:
     """The certificate of a release as one of several that share its promise."""
     earlier = lifetime.zcdp_rho_earlier
     return replace(
@@ -144,9 +144,7 @@ def cost_of(certificate: Certificate) -> Fraction:
     return Fraction(spent) + (0 if bins is None else Fraction(bins.zcdp_rho))
 
 
-def epsilon_of(
-    parts: Iterable[Spent], budget: Budget, earlier: Fraction = Fraction(0)
-) -> float | None:
+def epsilon_of(parts: Iterable[Spent], budget: Budget, earlier: Fraction = Fraction(0)) -> float | None:
     """Epsilon of parts together at the delta of a promise; None without one.
 
     It is that of Gaussian differential privacy: all parts only add Gaussian noise. With an alignment, whose

@@ -48,15 +48,16 @@ def shares_of(
     Args:
         family: the tables.
         columns: the columns of a table's records that are its own.
-        of_people: number of pairs that the release of people is asked for; 0 for all.
+        of_people: number of pairs that the release of people is asked for; 0 for all of them.
     """
     pairs = {}
     for table in family.tables:
         own = len(columns(table.name))
         above = sum(len(columns(one.name)) for one in family.above(table.name))
         before = own if table.parent else 0
-        inside = own * (own - 1) / 2 if table.parent or not of_people else of_people
-        pairs[table.name] = inside + own * (above + before) + own
+        pairs[table.name] = own * (own - 1) / 2 + own * (above + before) + own
+    if of_people:
+        pairs[family.root.name] = of_people
     return {name: number / sum(pairs.values()) for name, number in pairs.items()}
 
 

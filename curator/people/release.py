@@ -183,6 +183,11 @@ class PeopleRelease:
         folder = Path(folder)
         if str(table_format) not in list(TableFormat):
             raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
+        if self.certificate.lifetime is not None and str(table_format) != TableFormat.CSV:
+            raise DataError(
+                "format: expected csv of one of several releases, whose rows are added to a file, got "
+                "another; save it as csv"
+            )
         outputs.check_folder(folder, [outputs.PEOPLE, TABLES, RECORDS, CHOICES, EARLIER])
         self.write(folder, TableFormat(str(table_format)))
 
@@ -238,7 +243,7 @@ class PeopleRelease:
         return printable(f"PeopleRelease({sizes}; {promised}, a person with all rows{labelled})")
 
 
-def _continued(certificate: PeopleCertificate, folder: Path) -> Continued | None:
+def _read_continued(certificate: PeopleCertificate, folder: Path) -> Continued | None:
     """What a release keeps of the one that it continues, from its folder."""
     lifetime = certificate.lifetime
     if lifetime is None or not lifetime.earlier:
@@ -280,7 +285,7 @@ def load_people(folder: str | Path) -> PeopleRelease:
         if table.columns:
             tables[table.name] = _read(folder / TABLES, family, table)
     return PeopleRelease(
-        family, releases, certificate, tables, choices, continued=_continued(certificate, folder)
+        family, releases, certificate, tables, choices, continued=_read_continued(certificate, folder)
     )
 
 

@@ -242,7 +242,7 @@ class Family:
             numbers = self.numbers(above.name)
             others = {one.name for child in self.children(above.name) for one in child.places} - places
             for attribute in self.own(above.name):
-                if attribute.name in others:
+                if attribute.name in others or (self[name].alone and attribute.name == number_name(name)):
                     continue
                 named = _free(attribute.name, above.name, taken)
                 groups = above.groups.get(attribute.name)

@@ -44,7 +44,7 @@ class Priced:
     releases: int = 1
     earlier: tuple[str, ...] = ()
 
-    def spent(self, release_id: str, at: str, out: str) -> Spent:
+    def entry(self, release_id: str, at: str, out: str) -> Spent:
         """What one of the releases is charged for; see `Spent`."""
         return Spent.of(
             release_id, at, out, self.budget, self.unit, self.mechanism, self.labels_delta, self.releases
@@ -99,8 +99,8 @@ def _charge(
     """Charges a release; what its ledgers say then."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = "" if kept.folder is None else str(kept.folder.resolve())
-    one = priced.spent(kept.release_id, at, folder)
-    earlier = tuple(priced.spent(other, "before", "") for other in priced.earlier)
+    one = priced.entry(kept.release_id, at, folder)
+    earlier = tuple(priced.entry(other, "before", "") for other in priced.earlier)
     asked = ledgers_of(data, ledger)
     after = charge([each for each in asked if each is not None], one, earlier)
     if len(after) < len(asked):
