@@ -266,10 +266,10 @@ def synthesize(
             raise DataError(
                 f"{useless[0]}: a release of people with several rows has no such choice; leave it out"
             )
+        sharing = _sharing(key, releases, until, continues)
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         pairs = pairs_stated(workload, key, per_person)
-        sharing = _sharing(key, releases, until, continues)
         stated = Stated(
             key, relations, order, within or {}, summaries or {}, pairs, per_person, domain, sharing
         )
