@@ -36,6 +36,9 @@ _DRAWN = 20_000
 _ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
+_ASKED_OF_PEOPLE = 0.5
+"""Weight of a pair of people in the division of the budget if pairs of them were named, which have few cells."""
+
 _OF_BELOW = 3.0
 """Weight of pairs with what a row says of those below it: their number, and summaries."""
 
@@ -57,7 +60,7 @@ def shares_of(
         before = own if table.parent else 0
         pairs[table.name] = own * (own - 1) / 2 + own * (above + before) + own
     if of_people:
-        pairs[family.root.name] = of_people
+        pairs[family.root.name] = _ASKED_OF_PEOPLE * of_people
     return {name: number / sum(pairs.values()) for name, number in pairs.items()}
 
 

@@ -48,11 +48,11 @@ def limit_of_equal_counts(numbers: Codes) -> int:
     to less, beside the same noise.
 
     Args:
-        numbers: of rows of parents, drawn from their released distribution.
+        numbers: of rows of parents, drawn from their released distribution; 1 if none has any.
     """
     held = int((numbers > 0).sum())
     most = 1
-    while most < _MOST_EVENED and (np.minimum(numbers, most + 1) / (most + 1)).sum() >= _HELD * held:
+    while held and most < _MOST_EVENED and (np.minimum(numbers, most + 1) / (most + 1)).sum() >= _HELD * held:
         most += 1
     return most
 
