@@ -235,12 +235,14 @@ class PeopleRelease:
         spent, budget = self.certificate, self.certificate.budget
         sizes = ", ".join(f"{name} {len(rows)} rows" for name, rows in self.frames.items())
         labelled = "; not for release" if spent.labels else ""
+        part = spent.lifetime
+        which = "" if part is None else f" in {part.releases} releases, of which this is number {part.number}"
         promised = (
             f"epsilon={budget.epsilon:g}, delta={budget.delta:g}"
             if budget.epsilon
             else f"rho={budget.zcdp_rho:g}"
         )
-        return printable(f"PeopleRelease({sizes}; {promised}, a person with all rows{labelled})")
+        return printable(f"PeopleRelease({sizes}; {promised}, a person with all rows{which}{labelled})")
 
 
 def _read_continued(certificate: PeopleCertificate, folder: Path) -> Continued | None:
