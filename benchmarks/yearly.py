@@ -2,12 +2,11 @@
 
 A release that continues another measures the rows of the new year alone; a separate one measures all rows so
 far. Both spend the same: a share of epsilon 1, delta 1e-6, for a person with all rows. Printed for each year
-is the mean total variation distance, over the years so far, of
+is the mean total variation distance of the table so far, with the year as one more column, of
 
-- pairs: of two columns in the rows of one year, and of a column of the person with one of these rows;
+- pairs: of two columns in a row, and of a column of the person with one of the row;
 - steps: of a column with each one of the row of the same person in the year before;
-- moves: of people who have a row in a year or in the one before: whether in each of these, and whether in an
-  earlier one.
+- moves: whether a person who came has a row in a year, in the one before, and in an earlier one.
 
 Values are told apart as the domain does. The last lines have ratios of both ways.
 
@@ -192,30 +191,41 @@ def _words(ratios: np.ndarray) -> str:
 
 
 def distances(panel: Panel, real: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[float, float, float]:
-    """The mean distances of pairs, of steps and of moves over the years that the real table has."""
+    """The mean distances of pairs, of steps and of moves, each with the year."""
     own = [name for name in panel.domain if name not in ("year", *panel.per_person)]
     both = [_in_codes(panel, one) for one in (real, synthetic)]
-    pairs, steps, moves = [], [], []
-    for year in sorted(real.year.unique()):
-        now = [one[one.year == year] for one in both]
-        for pair in (*itertools.combinations(own, 2), *itertools.product(panel.per_person, own)):
-            pairs.append(_distance(*(one[list(pair)] for one in now)))
-        if year == real.year.min():
-            continue
-        last = [one[one.year == year - 1] for one in both]
-        joined = [a.merge(b, on="id", suffixes=("", " before")) for a, b in zip(now, last, strict=True)]
-        for one, other in itertools.product(own, own):
-            steps.append(_distance(*(rows[[one, f"{other} before"]] for rows in joined)))
-        moves.append(_distance(*(_moves(*each) for each in zip(now, last, both, strict=True))))
-    return float(np.mean(pairs)), float(np.mean(steps or [np.nan])), float(np.mean(moves or [np.nan]))
+    pairs = [
+        _distance(*(one[["year", *pair]] for one in both))
+        for pair in (*itertools.combinations(own, 2), *itertools.product(panel.per_person, own))
+    ]
+    if real.year.nunique() == 1:
+        return float(np.mean(pairs)), np.nan, np.nan
+    later = [one.assign(year=one.year + 1) for one in both]
+    joined = [
+        a.merge(b, on=["id", "year"], suffixes=("", " before")) for a, b in zip(both, later, strict=True)
+    ]
+    steps = [
+        _distance(*(rows[["year", one, f"{other} before"]] for rows in joined))
+        for one, other in itertools.product(own, own)
+    ]
+    moves = _distance(*(_moves(one, int(real.year.max())) for one in both))
+    return float(np.mean(pairs)), float(np.mean(steps)), moves
 
 
-def _moves(now: pd.DataFrame, last: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """For each person with a row in one of two years: whether in each of them, and in one before."""
-    ids = np.union1d(now.id, last.id)
-    earlier = rows[rows.year < last.year.min()].id if len(last) else rows.id[:0]
-    return pd.DataFrame(
-        {"now": np.isin(ids, now.id), "last": np.isin(ids, last.id), "old": np.isin(ids, earlier)}
+def _moves(rows: pd.DataFrame, last: int) -> pd.DataFrame:
+    """For each person and year from the second on: whether there are rows in it, just before, and earlier."""
+    first = rows.groupby("id").year.min()
+    years = [rows[rows.year == year].id for year in range(last + 1)]
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "year": year,
+                "now": np.isin(first.index, years[year]),
+                "last": np.isin(first.index, years[year - 1]),
+                "old": (first < year - 1).to_numpy(),
+            }
+        )[(first <= year).to_numpy()]
+        for year in range(1, last + 1)
     )
 
 

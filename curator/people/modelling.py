@@ -37,7 +37,7 @@ _ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
 _ASKED_OF_PEOPLE = 0.5
-"""Weight of a pair of people in the division of the budget if pairs of them were named, which have few cells."""
+"""Weight in the division of the budget of a pair of people, if theirs are named: they have few cells."""
 
 _OF_BELOW = 3.0
 """Weight of pairs with what a row says of those below it: their number, and summaries."""
