@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import subprocess
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.curator.people.certificate import PeopleCertificate
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.synthesis.ledgers.places import beside
+from support.verifiers import NODE, SCRIPT, needs_node
 
 pytestmark = pytest.mark.slow
 
@@ -152,6 +154,19 @@ def changed(folder, year, edit):
     edit(form)
     (folder / str(year) / "certificate.json").write_text(json.dumps(form))
     return {one.what for one in verify_people(folder / str(year)) if not one.passed}
+
+
+@needs_node
+def test_the_second_verifier_says_the_same(chain, copied):
+    def lines(folder):
+        words = [NODE, SCRIPT, folder / "2022" / "certificate.json"]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    assert "FAILED" not in lines(chain[0])
+    assert "ok      earlier releases: 2 of 3 that share the promise" in lines(chain[0])
+    changed(copied, 2022, lambda form: form["lifetime"].update(zcdp_rho_earlier="1/1000000"))
+    assert "FAILED  earlier releases" in lines(copied)
+    assert "FAILED  costs" in lines(copied)
 
 
 @pytest.fixture
