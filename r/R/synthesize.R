@@ -75,7 +75,7 @@ print.dpmosaic_release <- function(x, ...) {
 as.data.frame.dpmosaic_release <- function(x, ...) x$table
 
 query <- function(release, sql, level = 0.95, population = FALSE) {
-  lines <- run_command(c("query", release$path, sql, options_of(list(level = level, population = population)), "--csv"))
+  lines <- run_command(c("query", release$path, sql, options_of(list(level = level, population = population)), "--csv", "-"))
   utils::read.csv(text = lines, check.names = FALSE, na.strings = "")
 }
 
