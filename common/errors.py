@@ -10,6 +10,7 @@
     ├── ModelError         a graphical model cannot be built, fitted or kept in memory
     ├── MissingExtraError  an optional dependency is not installed
     └── PartyUnavailable   a party does not answer; the only kind that is retried
+        └── AnswerPending  nobody brought the answer of a party that is reached by files; not retried
 
 A message states what was expected, what came and what to do; never a data value, a count or a key.
 Wrong arguments from our own code stay ValueError or TypeError.
@@ -65,3 +66,7 @@ class MissingExtraError(MosaicError):
 
 class PartyUnavailable(MosaicError):
     """A party does not answer; the only kind of error that is retried."""
+
+
+class AnswerPending(PartyUnavailable):
+    """A party is reached by files, and nobody brought its answer yet; the release can be resumed."""
