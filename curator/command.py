@@ -82,7 +82,9 @@ def enroll(
     tell(f"identity of {read.role} {read.name}: {fingerprint_text(read.identity.hex())}")
     tell("compare it with the identity that its owner reads to you")
     if by_files:
-        tell(f"carry {home.first_bundle(read.name)} to it, with the federation file: it answers what it holds")
+        tell(
+            f"carry {home.first_bundle(read.name)} to it, with the federation file: it answers what it holds"
+        )
 
 
 @curator_commands.command()

@@ -81,7 +81,12 @@ class Header:
         if len(read.release_id) != 32 or set(read.release_id) - set("0123456789abcdef"):
             raise ProtocolError(f"expected a bundle of a release, got another one; {_REMEDY}")
         return cls(
-            read.sender, read.recipient, read.release_id, read.number, bytes(read.request), bytes(read.ephemeral)
+            read.sender,
+            read.recipient,
+            read.release_id,
+            read.number,
+            bytes(read.request),
+            bytes(read.ephemeral),
         )
 
 

@@ -25,6 +25,7 @@ from ..releasing.memory import check_memory
 from ..releasing.over_parties import order_of
 from ..releasing.planning.plan import ReleasePlan
 from ..releasing.reviewing import First, review
+from .by_files import trips_text
 from .forecast import forecast
 
 _SOON = timedelta(days=WARNED_DAYS)
@@ -119,7 +120,9 @@ def _check_party_by_files(client: PartyClient, card: Card, plan: ReleasePlan) ->
     except MosaicError as error:
         yield Check(card.name, "by files", False, str(error))
         return
-    yield Check(card.name, "by files", True, "its policy is asked when the release begins, with its rows as they are")
+    yield Check(
+        card.name, "by files", True, "its policy is asked when the release begins, with its rows as they are"
+    )
     yield from check_description(description, card, plan)
 
 
@@ -244,9 +247,11 @@ def _check_forecast(
         aligned = found.for_population(plan.alignment.population)
 
     def describe_outlook() -> str:
-        seen = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links).outlook
-        needed = check_memory(order_of(plan).domain, seen.planned)
-        return f"{len(seen.planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB"
+        predicted = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links)
+        planned = predicted.outlook.planned
+        needed = check_memory(order_of(plan).domain, planned)
+        trips = [f"; to {name} {trips_text(trips)}" for name, trips in predicted.round_trips.items()]
+        return f"{len(planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB{''.join(trips)}"
 
     if plan.spec.protocol in BUILT_IN:
         yield _run_check("plan", f"mechanism {plan.mechanism}", describe_outlook)

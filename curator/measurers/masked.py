@@ -174,9 +174,7 @@ class MaskedMeasurer(ScoringMeasurer):
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
         asked = [self._marginal_query(query, charge) for query, charge in zip(queries, charges, strict=True)]
         new = [a for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
-        self._asking.persist(
-            lambda: self._products.prepare([a.view for a in new]), self._products.forget
-        )
+        self._asking.persist(lambda: self._products.prepare([a.view for a in new]), self._products.forget)
         for client in self._clients:
             for a in new:
                 client.foresee("Answer", AnswerRequest(a))

@@ -63,8 +63,10 @@ def masked_plan(
     coarser = drawn.grid(gaussian_sigma(granted * _INTERACTION_SHARE, unit))
     differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * LARGEST_OF_RECORDS * records + noise, differences))
-    # Two colluding evaluators would see the values that they evaluate.
-    evaluators = _evaluators(federation) if len(roster) > 1 and tolerated <= 1 else ()
+    # Two colluding evaluators would see the values that they evaluate. Each round of scores would be a round
+    # trip of files.
+    scores = len(roster) > 1 and tolerated <= 1 and not federation.by_files
+    evaluators = _evaluators(len(roster)) if scores else ()
     return MaskedPlan(
         partition.domain,
         roster,
@@ -93,16 +95,9 @@ def _dealers(federation: Federation, scores: bool) -> tuple[DealerEntry, ...]:
     return tuple(dealer.entry for dealer in federation.dealers)
 
 
-def _evaluators(federation: Federation) -> tuple[int, int, int]:
-    """Places of the evaluators: the party in the middle, the first and the last; of two, the dealer first.
-
-    A party by files, to which each message takes long, is none if enough others are there.
-    """
-    members = federation.members
-    near = [place for place, member in enumerate(members) if not member.client.by_files]
-    if len(near) < _LEAST_PARTIES:
-        near = list(range(len(members)))
-    return (near[len(near) // 2] if len(near) >= _LEAST_PARTIES else len(near), near[0], near[-1])
+def _evaluators(parties: int) -> tuple[int, int, int]:
+    """Places of the evaluators: the party in the middle, the first and the last; of two, the dealer first."""
+    return (parties // 2 if parties >= _LEAST_PARTIES else parties, 0, parties - 1)
 
 
 def masked_sigma(plan: MaskedPlan, adjacency: Neighbours, view: View, zcdp_rho: Fraction) -> float:

@@ -169,9 +169,6 @@ def shared_scores(
     parties = range(len(plan.roster))
     for place in sorted({*parties, *plan.evaluators}):
         clients[place].prepare_scores(query)
-        if place not in plan.evaluators:
-            # Its answer needs nothing of the others.
-            clients[place].foresee("AnswerScores", query)
     shape = query.shape(plan)
     assistant, one, two = plan.evaluators
     _send_references(clients[assistant], query, references)

@@ -89,6 +89,11 @@ class Federation:
         return tuple(member for piece in self.slices for member in piece)
 
     @property
+    def by_files(self) -> tuple[Member, ...]:
+        """The parties that are reached by files."""
+        return tuple(member for member in self.members if member.client.by_files)
+
+    @property
     def record_counts(self) -> tuple[int, ...]:
         """Rows of each slice, or positions if they are aligned; public."""
         if self.aligned is not None:

@@ -111,7 +111,9 @@ def _write(out: Path, content: bytes) -> None:
 def _curator_of(home: Home, header: Header) -> Card:
     """The pinned curator that a bundle names, if it is a bundle of calls for this party."""
     if header.request:
-        raise ProtocolError("expected a bundle of calls, got one of replies; name the file that the curator wrote")
+        raise ProtocolError(
+            "expected a bundle of calls, got one of replies; name the file that the curator wrote"
+        )
     if header.recipient != home.keyring.name:
         raise ProtocolError(
             f"expected a bundle for {home.keyring.name!r}, got one for {header.recipient!r}; take the file of this "

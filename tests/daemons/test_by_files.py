@@ -6,9 +6,6 @@ import shutil
 
 import pytest
 
-from dpmosaic.curator.parties.by_files.mailbox import BY_FILES
-from dpmosaic.curator.parties.home import CuratorHome
-
 pytestmark = pytest.mark.slow
 
 AWAY = "party-4-1"
@@ -64,7 +61,7 @@ def site_of(tmp_path, network_of, command, **plan):
 
 
 def test_a_release_of_four_sites_goes_to_one_of_them_by_files(tmp_path, network_of, command):
-    with site_of(tmp_path, network_of, command) as site:
+    with site_of(tmp_path, network_of, command, mechanism="mosaic") as site:
         site.carry()
         out = tmp_path / "out"
         print(command("curator", "preflight", site.network.plan))

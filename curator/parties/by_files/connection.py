@@ -16,7 +16,7 @@ from functools import partial
 from ....common.errors import AnswerPending, DeliveriesLost
 from ....common.messages import Acknowledgement
 from ....common.showing.telling import tell
-from ....common.wire import codec, streams
+from ....common.wire import codec
 from ....common.wire.bundles import BundledCall
 from .mailbox import DESCRIBE, Mailbox
 
@@ -98,10 +98,7 @@ class FilesConnection:
             for one in self._beside:
                 one._send()
             self._wait(call)
-        with self._lock:
-            if call.method == "AnswerScores":
-                self._end_scores(_scores_of(call))
-            return self._replies[call.digest]
+        return self._replies[call.digest]
 
     def _wait(self, call: BundledCall) -> None:
         until = time.monotonic() + self._answer_s
@@ -154,24 +151,9 @@ class FilesConnection:
                 self._calls = {d: c for d, c in self._calls.items() if lost and c.method == "Introduce"}
                 raise type(answer.refusal)(f"party {self._mailbox.party!r}: {answer.refusal}")
 
-    def _end_scores(self, query_id: str) -> None:
-        """Forgets the messages of a score query that was answered."""
-        self._calls = {digest: call for digest, call in self._calls.items() if _scores_of(call) != query_id}
-
     def _tell(self, number: int) -> None:
         path = self._mailbox.path(number)
         self._told(
             f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take the answer "
             f"in by: dpmosaic curator inbox {self._mailbox.folder} FILE"
         )
-
-
-def _scores_of(call: BundledCall) -> str:
-    """Id of the score query that a call is for; empty if it is for none."""
-    match call.method:
-        case "PrepareScores" | "AnswerScores" | "Open":
-            return str(codec.decode_request(call.method, *call.requests).query_id)
-        case "Deliver":
-            return streams.decode_delivery(iter(call.requests))[0].query_id
-        case _:
-            return ""

@@ -71,7 +71,7 @@ class AlignmentSession:
         federation = Asking(away_s=away_s).persist(
             lambda: connect(self.plan.domain, links, self.plan.left_out, counted=False), nothing_delivered
         )
-        if any(member.client.by_files for member in federation.members):
+        if federation.by_files:
             raise DataError(
                 "expected parties with a network to align rows, got one that is reached by files; put it into a slice "
                 "of its own, and leave [alignment] out"
