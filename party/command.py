@@ -79,7 +79,7 @@ def answer(
     request: Annotated[Path, typer.Argument(help="The file that the curator wrote for this party.")],
     out: Annotated[Path, typer.Option(help="File for the answer, which goes back to the curator.")],
 ) -> None:
-    """Answer a file of the curator without a daemon or a network; the same file again is not charged again."""
+    """Answer a file of the curator, without a daemon or a network; a file is charged once."""
     from .home.home import PartyHome
     from .serving.by_files import answer_file
 

@@ -1,4 +1,4 @@
-"""Bundles: calls of a curator and replies of a party as files, sealed for one reader and signed by one writer.
+"""Bundles: calls of a curator and replies of a party as files, sealed for one reader, signed by one writer.
 
 A file is a line that says what it is, the length of the header, the header (`BundleHeader`), an Ed25519
 signature, and a sealed stream (`common/crypto/envelope`). The key of the stream is agreed between a fresh key
@@ -150,8 +150,8 @@ class Bundle:
             return b"".join(unseal(key, _context(self.encoded), _frames(self.sealed)))
         except ProtocolError as cause:
             raise ProtocolError(
-                f"expected a whole bundle that {self.header.sender!r} signed and sealed for this reader, got one "
-                f"that was altered, cut, or written by or for another; {_REMEDY}, and compare identities"
+                f"expected a whole bundle that {self.header.sender!r} signed and sealed for this reader, got "
+                f"one that was altered, cut, or written by or for another; {_REMEDY}, and compare identities"
             ) from cause
 
 
@@ -169,8 +169,8 @@ def seal_bundle(header: Header, payload: bytes, writer: Identity, reader: bytes)
     """
     if len(payload) > MOST_BYTES // 2:
         raise ProtocolError(
-            f"expected messages of at most {MOST_BYTES >> 21} MiB for a party that is reached by files, got more; "
-            "put it into a slice of its own, or release fewer attributes"
+            f"expected messages of at most {MOST_BYTES >> 21} MiB for a party that is reached by files, got "
+            "more; put it into a slice of its own, or release fewer attributes"
         )
     fresh = EphemeralKey.from_seed(fresh_key())
     encoded = replace(header, ephemeral=fresh.public).encode()

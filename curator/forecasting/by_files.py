@@ -8,7 +8,7 @@ from ..mechanisms.parts.steps import Step
 from ..parties.federation import Federation
 
 _ENDS = 2
-"""Round trips beside those that measure: the party accepts the terms, and at the end signs the certificate."""
+"""Round trips beside those that measure: for the terms, and at the end for the certificate."""
 
 _OF_BINS = 3
 """Round trips of a release that chooses bins before."""

@@ -218,7 +218,7 @@ class Federation:
         marks: Marks,
         before: tuple[Acceptance, ...] = (),
     ) -> tuple[Acceptance, ...]:
-        """The acceptances of all participants, in the plan's order; those by files are asked last, and once."""
+        """The acceptances of all participants, in the plan's order; those by files come last, and once."""
         everybody = self._participants(terms)
         asked: dict[str, Acceptance | MosaicError] = {
             name: said for (name, _, client), said in zip(everybody, before, strict=False) if client.by_files

@@ -116,14 +116,14 @@ def _curator_of(home: Home, header: Header) -> Card:
         )
     if header.recipient != home.keyring.name:
         raise ProtocolError(
-            f"expected a bundle for {home.keyring.name!r}, got one for {header.recipient!r}; take the file of this "
-            "party"
+            f"expected a bundle for {home.keyring.name!r}, got one for {header.recipient!r}; take the file of "
+            "this party"
         )
     found = [curator for curator in home.curators() if curator.name == header.sender]
     if not found:
         raise ProtocolError(
-            f"expected a bundle of a pinned curator, got one of {header.sender!r}; run dpmosaic {home.role} trust "
-            "with its federation file"
+            f"expected a bundle of a pinned curator, got one of {header.sender!r}; run dpmosaic {home.role} "
+            "trust with its federation file"
         )
     return found[0]
 
@@ -141,8 +141,8 @@ def _replies(
             call.end(status_of(refusal).name, str(refusal))
             if isinstance(refusal, ApprovalPending):
                 raise ApprovalPending(
-                    "a release waits for a decision here: read `dpmosaic party show`, decide by `dpmosaic party "
-                    "approve` or `deny`, and run the same command again; no answer was written"
+                    "a release waits for a decision here: read `dpmosaic party show`, decide by `dpmosaic "
+                    "party approve` or `deny`, and run the same command again; no answer was written"
                 ) from refusal
             if isinstance(refusal, PartyUnavailable):
                 raise

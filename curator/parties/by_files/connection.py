@@ -1,9 +1,9 @@
 """A connection to a party that is reached by files: calls wait in a bundle until somebody brings the answer.
 
-A round trip takes people hours or days, so as few are made as can be. A call that a party only acknowledges is
-taken to succeed, and goes out with the next call whose reply is wanted; if it is refused, that one is. Calls
-that are announced (`foresee`) go out together. The party starts anew for every bundle, so each one repeats
-what the party has to have received in this release.
+A round trip takes people hours or days, so as few are made as can be. A call that a party only acknowledges
+is taken to succeed, and goes out with the next call whose reply is wanted; if it is refused, that one is.
+Calls that are announced (`foresee`) go out together. The party starts anew for every bundle, so each one
+repeats what the party has to have received in this release.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 
 from ....common.errors import AnswerPending, DeliveriesLost
 from ....common.messages import Acknowledgement
@@ -26,6 +25,10 @@ _REPEATED = frozenset({"Introduce", "Deliver", "Multiply", "PrepareScores", "Ope
 
 _LOOK_S = 0.5
 """Seconds between two looks into the inbox."""
+
+
+def _tell_people(text: str) -> None:
+    tell(text, err=True)
 
 
 class FilesConnection:
@@ -44,7 +47,7 @@ class FilesConnection:
         mailbox: Mailbox,
         beside: list[FilesConnection],
         answer_s: float,
-        told: Callable[[str], None] = partial(tell, err=True),
+        told: Callable[[str], None] = _tell_people,
     ) -> None:
         self._mailbox = mailbox
         self._beside = beside
@@ -105,8 +108,8 @@ class FilesConnection:
         while call.digest not in self._replies:
             if time.monotonic() >= until:
                 raise AnswerPending(
-                    f"party {self._mailbox.party!r} is reached by files, and its answer is not here: carry the file "
-                    "to it, and bring its answer by `dpmosaic curator inbox`"
+                    f"party {self._mailbox.party!r} is reached by files, and its answer is not here: carry the "
+                    "file to it, and bring its answer by `dpmosaic curator inbox`"
                 )
             time.sleep(_LOOK_S)
             with self._lock:
@@ -154,6 +157,6 @@ class FilesConnection:
     def _tell(self, number: int) -> None:
         path = self._mailbox.path(number)
         self._told(
-            f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take the answer "
-            f"in by: dpmosaic curator inbox {self._mailbox.folder} FILE"
+            f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take the "
+            f"answer in by: dpmosaic curator inbox {self._mailbox.folder} FILE"
         )

@@ -1,8 +1,8 @@
 """The files between a curator and one party: an outbox, an inbox, and what was asked in which file.
 
 In the curator's folder, `outbox/PARTY/RELEASE-0001.bundle` is the first bundle for a party in a release, and
-`inbox/PARTY/RELEASE-0001.bundle` the answer to it. `RELEASE.json` beside the bundles says which calls wait for
-which answer, so that a release that is resumed asks nothing again.
+`inbox/PARTY/RELEASE-0001.bundle` the answer to it. `RELEASE.json` beside the bundles says which calls wait
+for which answer, so that a release that is resumed asks nothing again.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class Mailbox:
         path = self._in / _DESCRIPTION
         if not path.exists():
             raise AnswerPending(
-                f"party {self.party!r} is reached by files, and has not said yet what it holds: carry the file in "
-                f"{self._out} to it, and bring its answer by `dpmosaic curator inbox`"
+                f"party {self.party!r} is reached by files, and has not said yet what it holds: carry the file "
+                f"in {self._out} to it, and bring its answer by `dpmosaic curator inbox`"
             )
         return read_private(path)
 
@@ -153,7 +153,7 @@ class Mailbox:
         same = asked.exists() and Bundle.read(read_private(asked)).digest == header.request
         if not same or (header.sender, header.recipient) != (self.party, own.name):
             raise ProtocolError(
-                f"expected the answer of {self.party!r} to a file in {self._out}, got the answer to another one; "
+                f"expected the answer of {self.party!r} to a file in {self._out}, got the answer to another; "
                 "take the one that `dpmosaic party answer` wrote for it"
             )
         return decode_replies(bundle.open(own.identity, self._card.identity))
