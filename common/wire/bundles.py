@@ -30,7 +30,6 @@ _MAGIC = b"dpmosaic bundle 1\n"
 _LENGTH_BYTES = 4
 _MOST_HEADER_BYTES = 4096
 _REQUEST, _ANSWER = "bundle of calls", "bundle of replies"
-_OF_TERMS = frozenset({"Review", "Accept"})
 _REMEDY = "copy it again from where it was written"
 
 
@@ -200,7 +199,7 @@ class BundledCall:
         Terms count without the mark of the party's ledger, which moves while the answer about them stays.
         """
         requests = self.requests
-        if self.method in _OF_TERMS:
+        if self.method == "Accept":
             signed = codec.decode_request(self.method, *requests)
             requests = (codec.encode(replace(signed, seen=START)),)
         fields = (self.method.encode(), *requests)

@@ -29,7 +29,7 @@ from .by_files import trips_text
 from .forecast import forecast
 
 _SOON = timedelta(days=WARNED_DAYS)
-_QUICK = RetryPolicy(call_s=10.0, tries=2)
+_QUICK = RetryPolicy(call_s=10.0, tries=2, answer_s=0.0)
 
 _PROBED_MIB = 2
 _ASSUMED_MIB_S = 12.0

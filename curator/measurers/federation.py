@@ -144,7 +144,7 @@ class FederationMeasurer(ScoringMeasurer):
             ahead: how many queries it is ahead of the last one.
         """
         slices = [self._shares(members, query) for members in self._federation.slices]
-        if self._asking.knows(f"{self._asked + ahead:06d}", self._described(slices, query, ahead)):
+        if self._asking.knows(f"{self._asked + ahead:06d}", self._encode_query(slices, query, ahead)):
             return
         for members, shares in zip(self._federation.slices, slices, strict=True):
             if any(member.client.by_files for member in members):
@@ -168,7 +168,7 @@ class FederationMeasurer(ScoringMeasurer):
                 values += self._slice_values(members, shares, query, records)
             return values
 
-        described = self._described(slices, query)
+        described = self._encode_query(slices, query)
         values = self._asking.ask(f"{self._asked:06d}", described, sum_slices, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
@@ -177,7 +177,7 @@ class FederationMeasurer(ScoringMeasurer):
         rho = float(charge.zcdp_rho)
         return Measurement(query.view, values, sigma, rho, gaussian)
 
-    def _described(self, slices: Sequence[Sequence[_Share]], query: Query, ahead: int = 0) -> bytes:
+    def _encode_query(self, slices: Sequence[Sequence[_Share]], query: Query, ahead: int = 0) -> bytes:
         """All that the answer depends on; see `_foresee`."""
         # What the curator adds up decides the answer too.
         asked = (

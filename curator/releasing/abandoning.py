@@ -17,7 +17,7 @@ from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from ..parties.private_folder import JOURNAL, PARTS, journal_of
 
-_RETRIES = RetryPolicy(call_s=60.0, tries=3)
+_RETRIES = RetryPolicy(call_s=60.0, tries=3, answer_s=0.0)
 
 
 def abandon(journal: Journal, clients: Mapping[str, PartyClient]) -> dict[str, str]:

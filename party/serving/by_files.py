@@ -7,7 +7,7 @@ without a charge does not depend on how a call comes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -81,10 +81,10 @@ def answer_file(home: Home, request: Path, out: Path) -> Answered:
             home.open_role() as opened,
         ):
             checks = opened.checks | {"disk": partial(check_room, home.folder)}
-            before = _spent(opened.ledger)
+            before = _total_spent(opened.ledger)
             servicer = PartyServicer(opened.role, checks=checks)
             replies = _replies(servicer, calls, curator.identity, EventLog(nowhere, shareable))
-            charged = _spent(opened.ledger) - before
+            charged = _total_spent(opened.ledger) - before
         own = home.keyring.name
         header = Header(own, curator.name, bundle.header.release_id, bundle.header.number, bundle.digest)
         sealed = seal_bundle(header, encode_replies(replies), home.keyring.identity, curator.identity)
@@ -116,8 +116,8 @@ def _curator_of(home: Home, header: Header) -> Card:
         )
     if header.recipient != home.keyring.name:
         raise ProtocolError(
-            f"expected a bundle for {home.keyring.name!r}, got one for {header.recipient!r}; take the file of "
-            "this party"
+            f"expected a bundle for {home.keyring.name!r}, got one for {header.recipient!r}; take the file "
+            "of this party"
         )
     found = [curator for curator in home.curators() if curator.name == header.sender]
     if not found:
@@ -135,8 +135,9 @@ def _replies(
     replies: dict[bytes, tuple[bytes, ...]] = {}
     for one in calls:
         call = Call(one.method, log)
+        requests = call.counted_in(iter(one.requests))
         try:
-            said = tuple(call.counted_out(servicer.serve(one.method, _counted(call, one), curator)))
+            said = tuple(call.counted_out(servicer.serve(one.method, requests, curator)))
         except MosaicError as refusal:
             call.end(status_of(refusal).name, str(refusal))
             if isinstance(refusal, ApprovalPending):
@@ -153,9 +154,5 @@ def _replies(
     return BundledReplies(replies)
 
 
-def _counted(call: Call, one: BundledCall) -> Iterator[bytes]:
-    return call.counted_in(iter(one.requests))
-
-
-def _spent(ledger: Ledger) -> float:
+def _total_spent(ledger: Ledger) -> float:
     return float(sum(entry.spent for entry in ledger.summaries()))

@@ -23,7 +23,7 @@ _ACKNOWLEDGED = frozenset({"Introduce", "Deliver", "Multiply", "PrepareScores", 
 _REPEATED = frozenset({"Introduce", "Deliver", "Multiply", "PrepareScores", "Open"})
 """Calls after which a party remembers something, until its process ends."""
 
-_LOOK_S = 0.5
+_INBOX_S = 0.5
 """Seconds between two looks into the inbox."""
 
 
@@ -81,18 +81,19 @@ class FilesConnection:
                 self._add(call)
             yield codec.encode(Acknowledgement())
         else:
-            yield from self._wanted(call)
+            yield from self._reply_to(call)
 
     def close(self) -> None:
         """Writes a bundle for a release that was abandoned, whose answer nobody waits for."""
         with self._lock:
             if any(call.method == "Abandon" for call in self._calls.values()):
-                self._tell(self._mailbox.send(self._bundled()).number)
+                self._mailbox.withdraw()
+                self._tell(self._mailbox.send(self._calls_to_send()).number)
 
     def _add(self, call: BundledCall) -> None:
         self._calls.setdefault(call.digest, call)
 
-    def _wanted(self, call: BundledCall) -> tuple[bytes, ...]:
+    def _reply_to(self, call: BundledCall) -> tuple[bytes, ...]:
         """The replies to a call, which somebody brings."""
         with self._lock:
             self._add(call)
@@ -108,17 +109,17 @@ class FilesConnection:
         while call.digest not in self._replies:
             if time.monotonic() >= until:
                 raise AnswerPending(
-                    f"party {self._mailbox.party!r} is reached by files, and its answer is not here: carry the "
-                    "file to it, and bring its answer by `dpmosaic curator inbox`"
+                    f"party {self._mailbox.party!r} is reached by files, and its answer is not here: carry "
+                    "the file to it, and bring its answer by `dpmosaic curator inbox`"
                 )
-            time.sleep(_LOOK_S)
+            time.sleep(_INBOX_S)
             with self._lock:
                 self._load()
 
     def _send(self) -> None:
         """Writes a bundle, unless nothing is wanted, or one that is out already asks for it."""
         with self._lock:
-            calls = self._bundled()
+            calls = self._calls_to_send()
             wants = {call.digest for call in calls if not call.silent} - {DESCRIBE.digest}
             if wants:
                 out = self._mailbox.waits()
@@ -126,7 +127,7 @@ class FilesConnection:
                     out = self._mailbox.send(calls)
                 self._tell(out.number)
 
-    def _bundled(self) -> list[BundledCall]:
+    def _calls_to_send(self) -> list[BundledCall]:
         """What a bundle holds: what has to be repeated, and what has no reply yet, in order."""
         self._calls = {
             digest: call
@@ -157,6 +158,6 @@ class FilesConnection:
     def _tell(self, number: int) -> None:
         path = self._mailbox.path(number)
         self._told(
-            f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take the "
-            f"answer in by: dpmosaic curator inbox {self._mailbox.folder} FILE"
+            f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take "
+            f"the answer in by: dpmosaic curator inbox {self._mailbox.folder} FILE"
         )

@@ -85,7 +85,7 @@ class Mailbox:
         # The index comes first: a bundle that it does not know would be written over after a crash.
         self._write_entries([*self._entries(), wants])
         write_private(self.path(number), sealed.to_bytes())
-        return self._sent(number, wants)
+        return self._bundle(number, wants)
 
     def path(self, number: int) -> Path:
         """Where a bundle is."""
@@ -97,7 +97,12 @@ class Mailbox:
         number = len(entries)
         if not entries or entries[-1] is None or self._got_at(number).exists():
             return None
-        return self._sent(number, entries[-1]) if self.path(number).exists() else None
+        return self._bundle(number, entries[-1]) if self.path(number).exists() else None
+
+    def withdraw(self) -> None:
+        """Deletes the bundle that has no answer yet, so that nobody carries it any more."""
+        if (out := self.waits()) is not None:
+            self.path(out.number).unlink()
 
     def give_up(self, number: int) -> None:
         """Notes that a bundle was refused, so that the next one asks the same again."""
@@ -122,6 +127,9 @@ class Mailbox:
         """
         replies = self._open(bundle).replies
         path = self._got_at(bundle.header.number)
+        if path.exists() and self._open(Bundle.read(read_private(path))).refusal is None:
+            # A party that has closed the release refuses what it answered before.
+            return path
         write_private(path, bundle.to_bytes())
         if described := replies.get(DESCRIBE.digest):
             write_private(self._in / _DESCRIPTION, described[0])
@@ -136,8 +144,8 @@ class Mailbox:
         path = self._in / _DESCRIPTION
         if not path.exists():
             raise AnswerPending(
-                f"party {self.party!r} is reached by files, and has not said yet what it holds: carry the file "
-                f"in {self._out} to it, and bring its answer by `dpmosaic curator inbox`"
+                f"party {self.party!r} is reached by files, and has not said yet what it holds: carry "
+                f"the file in {self._out} to it, and bring its answer by `dpmosaic curator inbox`"
             )
         return read_private(path)
 
@@ -158,7 +166,7 @@ class Mailbox:
             )
         return decode_replies(bundle.open(own.identity, self._card.identity))
 
-    def _sent(self, number: int, wants: Sequence[str] | None) -> Sent:
+    def _bundle(self, number: int, wants: Sequence[str] | None) -> Sent:
         return Sent(number, frozenset(map(bytes.fromhex, wants or ())))
 
     def _entries(self) -> list[list[str] | None]:

@@ -73,8 +73,8 @@ class AlignmentSession:
         )
         if federation.by_files:
             raise DataError(
-                "expected parties with a network to align rows, got one that is reached by files; put it into a "
-                "slice of its own, and leave [alignment] out"
+                "expected parties with a network to align rows, got one that is reached by files; put it "
+                "into a slice of its own, and leave [alignment] out"
             )
         held = [set(member.description.alignments) for member in federation.members]
         known = set.intersection(*held)
