@@ -22,7 +22,7 @@ from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Request as Asked
 from ..approving.decisions import PENDING
 from ..deciding.desk import Desk
-from ..deciding.sentences import in_words
+from ..deciding.sentences import in_words, missing_approvals
 from ..home.folder import SHAREABLE_LOG
 from ..home.home import PartyHome
 from ..operating.doctor import diagnose
@@ -93,6 +93,8 @@ class PartyPages:
             "/releases",
             asked=question_of(form, datetime.now(UTC).date()),
             decisions=form["decisions"],
+            approvers=form["approvers"]["may"],
+            missing=missing_approvals(form),
             standing=standing,
             sentences=list(in_words(form)),
             longest=(_MAX_NAME, _MAX_REASON),

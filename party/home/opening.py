@@ -94,7 +94,12 @@ def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approval
 
 def requests_of(home: Home, settings: Settings) -> Approvals:
     """Requested releases, which are approved at once if the policy asks for no approval."""
-    return Approvals(home.file(REQUESTS), home.keyring.identity, automatic=not settings.approval)
+    return Approvals(
+        home.file(REQUESTS),
+        home.keyring.identity,
+        automatic=not settings.approval,
+        approvers=settings.approvers,
+    )
 
 
 def budget_low(lifetime: Fraction, reserved: Callable[[], Fraction], below: float) -> Condition:

@@ -12,15 +12,15 @@ from ...common.bounded import read_bytes, toml_of
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.tables import Table
-from ...common.forms.toml_file import read_by_form
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
 from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
+from ..approving.approvers import Approvers
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
-from .form import FORM, TO_BEGIN
+from .form import FORM, read_policy
 from .policy import Policy, Records
 from .serve import Serve
 from .tables import TableSettings, tables_of
@@ -43,6 +43,7 @@ class Settings:
     Attributes:
         policy: the limits.
         approval: whether a person approves every release.
+        approvers: who does.
         serve: how the daemon is reached.
         direct: `send` and `take`, of openings without the curator.
         domain: of the party's attributes; of related tables, by joint names.
@@ -56,6 +57,7 @@ class Settings:
 
     policy: Policy
     approval: bool
+    approvers: Approvers
     serve: Serve
     direct: Mapping[str, Any]
     domain: Domain
@@ -75,7 +77,7 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        content = read_by_form(home / POLICY, FORM, TO_BEGIN)
+        content = read_policy(home)
         source, policy = content.get("source", {}), content.get("policy", {})
         tables = tables_of(content["tables"], home) if "tables" in content else ()
         key, records = source.get("key"), _records(content.get("records", {}))
@@ -91,6 +93,7 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
+            Approvers.of(policy),
             Serve.of(content),
             content.get("direct", {}),
             domain,
