@@ -72,8 +72,7 @@ def enroll(
     """Enroll a party or a dealer; compare its identity out of band."""
     from ..common.crypto.certificates import fingerprint_text
     from ..common.federation.card import Card, read_json
-    from .parties.by_files.mailbox import BY_FILES
-    from .parties.home import ATTACHED, CuratorHome
+    from .parties.home import ATTACHED, BY_FILES, CuratorHome
 
     if (address is not None) + attached + by_files != 1:
         raise DataError("expected one of --address, --attached and --by-files; give one of them")

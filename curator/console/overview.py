@@ -12,8 +12,7 @@ from ...common.errors import MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.certificate import Certificate
 from ..mechanisms.parts.fitted import Round
-from ..parties.by_files.mailbox import BY_FILES
-from ..parties.home import ATTACHED, CuratorHome
+from ..parties.home import ATTACHED, BY_FILES, CuratorHome
 from ..parties.private_folder import JOURNAL, private_folder
 from ..releasing.planning.plan import ReleasePlan
 

@@ -13,18 +13,24 @@ from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from ...common.federation.keyring import CERTIFICATE, Keyring, write_private
 from ...common.processes.reread import Reread
-from .by_files.mailbox import BY_FILES, DESCRIBE, FIRST, Mailbox, read_answer
 from .marks import Marks
 
 if TYPE_CHECKING:
     from .attached import Admitted, AttachedConnection
     from .by_files.connection import FilesConnection
+    from .by_files.mailbox import Mailbox
     from .connection import GrpcConnection, RetryPolicy
     from .listener import LentConnection, Listener
 
 _CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
 """Stands for the address of a party or dealer that dials the curator."""
+
+BY_FILES = "files"
+"""Stands for the address of a party without a network."""
+
+_NO_RELEASE = "0" * 32
+"""In place of a release's id in the first file for a party, which asks what it holds."""
 
 Links: TypeAlias = "dict[str, GrpcConnection | AttachedConnection | LentConnection | FilesConnection]"
 """Connections to parties and dealers, by name."""
@@ -106,7 +112,9 @@ class CuratorHome:
 
     def first_bundle(self, name: str) -> Path:
         """Writes the file that asks a party by files what it holds; returns where it is."""
-        mailbox = self._mailbox(name, FIRST)
+        from .by_files.mailbox import DESCRIBE
+
+        mailbox = self._mailbox(name, _NO_RELEASE)
         sent = mailbox.waits() or mailbox.send([DESCRIBE])
         return mailbox.path(sent.number)
 
@@ -117,6 +125,8 @@ class CuratorHome:
             DataError: it cannot be read.
             ProtocolError: it answers no file of this curator, or was altered, cut, or written by another.
         """
+        from .by_files.mailbox import read_answer
+
         bundle = read_answer(file)
         if self.addresses().get(bundle.header.sender) != BY_FILES:
             raise ProtocolError(
@@ -184,7 +194,7 @@ class CuratorHome:
         names: Iterable[str],
         listen: str | None,
         retry_policy: RetryPolicy,
-        release_id: str = FIRST,
+        release_id: str = _NO_RELEASE,
     ) -> Iterator[Links]:
         """Connections to enrolled parties and dealers: dials them, or waits for those that dial the curator.
 
@@ -253,6 +263,8 @@ class CuratorHome:
             yield {name: AttachedConnection(name, attachments, retry_policy) for name in names}
 
     def _mailbox(self, name: str, release_id: str) -> Mailbox:
+        from .by_files.mailbox import Mailbox
+
         return Mailbox(self.folder, self.keyring, self.cards()[name], release_id)
 
     def _enrolment_files(self) -> list[Path]:

@@ -27,12 +27,6 @@ from ....common.wire.bundles import (
     seal_bundle,
 )
 
-BY_FILES = "files"
-"""Stands for the address of a party that is reached by files."""
-
-FIRST = "0" * 32
-"""In place of a release's id in the first bundle of a party, which asks it to describe itself."""
-
 DESCRIBE = BundledCall("Describe", (b"",))
 """The first call of each bundle, so that a party's latest answer says what it holds now."""
 
@@ -60,7 +54,7 @@ class Mailbox:
         folder: the curator's folder.
         keyring: keys of the curator.
         card: card of the party.
-        release_id: id of the release, or `FIRST`.
+        release_id: id of the release; of zeros before one.
     """
 
     def __init__(self, folder: Path, keyring: Keyring, card: Card, release_id: str) -> None:

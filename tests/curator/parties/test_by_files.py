@@ -19,8 +19,7 @@ from dpmosaic.common.wire.bundles import (
     seal_bundle,
 )
 from dpmosaic.curator.parties.by_files.connection import FilesConnection
-from dpmosaic.curator.parties.by_files.mailbox import BY_FILES
-from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.curator.parties.home import BY_FILES, CuratorHome
 
 RELEASE = "ab" * 16
 
