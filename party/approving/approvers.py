@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...common.errors import DataError
 from ..names import POLICY
@@ -24,26 +23,6 @@ class Approvers:
 
     names: tuple[str, ...] = ()
     needed: int = 1
-
-    @classmethod
-    def of(cls, policy: Mapping[str, Any]) -> Approvers:
-        """Those that the section [policy] names.
-
-        Raises:
-            DataError: there are fewer than have to approve, or none has to.
-        """
-        found = cls(tuple(dict.fromkeys(policy.get("approvers", ()))), policy.get("approvals", 1))
-        if found != cls() and not policy.get("approval", True):
-            raise DataError(
-                f"{POLICY}: approvers and approvals say who approves releases, and approval = false that "
-                "nobody has to; take one of the two out"
-            )
-        if 0 < len(found.names) < found.needed:
-            raise DataError(
-                f"{POLICY}: approvals asks for {found.needed} different people, and approvers names "
-                f"{len(found.names)}; name more, or ask for fewer"
-            )
-        return found
 
     def state(self, decisions: Sequence[Decision]) -> str:
         """What the decisions on a release amount to: `PENDING`, `APPROVED` or `DENIED`."""

@@ -11,6 +11,7 @@ from ...common.errors import DataError
 from ...common.processes.notices import APPROVAL_WAITS, BUDGET_LOW
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Approvals
+from ..approving.approvers import Approvers
 from ..counting.engines.folders import empty
 from ..counting.identifiers import Identifiers
 from ..counting.people import People
@@ -98,7 +99,7 @@ def requests_of(home: Home, settings: Settings) -> Approvals:
         home.file(REQUESTS),
         home.keyring.identity,
         automatic=not settings.approval,
-        approvers=settings.approvers,
+        approvers=Approvers(*settings.approvers),
     )
 
 

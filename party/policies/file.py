@@ -17,7 +17,6 @@ from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
 from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
-from ..approving.approvers import Approvers
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
 from .form import FORM, read_policy
@@ -43,7 +42,7 @@ class Settings:
     Attributes:
         policy: the limits.
         approval: whether a person approves every release.
-        approvers: who does.
+        approvers: who may, and how many different people have to; see `Approvers`.
         serve: how the daemon is reached.
         direct: `send` and `take`, of openings without the curator.
         domain: of the party's attributes; of related tables, by joint names.
@@ -57,7 +56,7 @@ class Settings:
 
     policy: Policy
     approval: bool
-    approvers: Approvers
+    approvers: tuple[tuple[str, ...], int]
     serve: Serve
     direct: Mapping[str, Any]
     domain: Domain
@@ -93,7 +92,7 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
-            Approvers.of(policy),
+            approvers_of(policy),
             Serve.of(content),
             content.get("direct", {}),
             domain,
@@ -149,6 +148,26 @@ def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> 
         )
     if key is None and policy.get("max_rows_per_person", 1) != 1:
         raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
+
+
+def approvers_of(policy: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+    """Who may approve releases, as the section [policy] says, and how many different people have to.
+
+    Raises:
+        DataError: there are fewer than have to, or none has to.
+    """
+    names, needed = tuple(dict.fromkeys(policy.get("approvers", ()))), policy.get("approvals", 1)
+    if (names or needed > 1) and not policy.get("approval", True):
+        raise DataError(
+            f"{POLICY}: approvers and approvals say who approves releases, and approval = false that nobody "
+            "has to; take one of the two out"
+        )
+    if 0 < len(names) < needed:
+        raise DataError(
+            f"{POLICY}: approvals asks for {needed} different people, and approvers names {len(names)}; name "
+            "more, or ask for fewer"
+        )
+    return names, needed
 
 
 def _check_related(policy: Mapping[str, Any]) -> None:

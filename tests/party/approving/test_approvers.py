@@ -11,6 +11,7 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.party.approving.approvals import Approvals
 from dpmosaic.party.approving.approvers import Approvers
 from dpmosaic.party.approving.decisions import APPROVED, DENIED, PENDING
+from dpmosaic.party.policies.file import approvers_of
 from support.terms import terms_of
 
 TERMS = terms_of()
@@ -113,4 +114,4 @@ def test_no_order_of_decisions_lets_fewer_people_approve(asked):
 )
 def test_a_policy_that_nobody_can_satisfy_is_refused(policy, reason):
     with pytest.raises(DataError, match=reason):
-        Approvers.of(policy)
+        approvers_of(policy)

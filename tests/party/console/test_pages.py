@@ -167,7 +167,7 @@ def test_no_cell_of_the_csv_is_a_formula_and_no_line_break_of_a_curator_makes_a_
     past.run("deny", HOSTILE, "--by", "=cmd|' /C calc'!A0", "--reason", "@SUM(1)\n=1")
     text = client.get("/trail.csv")[2]
     rows = list(csv.reader(io.StringIO(text)))
-    assert {len(row) for row in rows} == {6}
+    assert {len(row) for row in rows} == {7}
     assert not [cell for row in rows for cell in row if cell[:1] in "=+-@\t\r\n" and cell]
     assert [row[4] for row in rows if row[2] == "decided" and row[3] == HOSTILE] == ["'=cmd|' /C calc'!A0"]
     assert "\u202e" not in text
