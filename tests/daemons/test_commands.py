@@ -197,6 +197,7 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     assert "finished" in output
 
 
+@pytest.mark.slow
 def test_a_denied_release_stops(institution):
     institution.allow(approval="true")
     institution.serve()
@@ -215,6 +216,7 @@ def test_refuses_a_release_that_exceeds_the_lifetime_budget(institution):
     assert "lifetime_rho" in institution.release("fourth", fails=True)
 
 
+@pytest.mark.slow
 def test_the_initial_policy_allows_no_release(institution):
     institution.allow(release=0.0)
     institution.serve()
@@ -226,6 +228,7 @@ def test_preflight_names_an_unreachable_party(institution):
     assert "FIX  clinic: connection" in output
 
 
+@pytest.mark.slow
 def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an_operator(institution):
     institution.allow(release=0.1, approval="true")
     changes = {"1000\n": "1000\nmin_records = 1000\n", '["zero-out"]': "[]", "1.5": "0.2"}
@@ -268,6 +271,7 @@ def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certi
     assert "FAILED" not in institution.dpmosaic("curator", "verify", certificate, "--federation", listed)
 
 
+@pytest.mark.slow
 def test_a_revoked_curator_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
@@ -275,6 +279,7 @@ def test_a_revoked_curator_gets_no_answer(institution):
     assert "FIX  clinic: connection" in output
 
 
+@pytest.mark.slow
 def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution):
     asked = ("party", "health", institution.party)
     assert "no daemon of this folder answers at 127.0.0.1:7" in institution.dpmosaic(
@@ -290,6 +295,7 @@ def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution
     assert "NOT_SERVING" in institution.dpmosaic(*asked, "--address", daemon.address(), fails=True)
 
 
+@pytest.mark.slow
 def test_refuses_a_second_daemon_in_one_folder(institution):
     institution.serve()
     output = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)
@@ -305,6 +311,7 @@ def test_a_party_logs_a_stop_signal_and_ends(institution, number):
     assert daemon.events()[-1]["event"] == "stopped"
 
 
+@pytest.mark.slow
 def test_the_shareable_log_holds_only_codes(institution):
     institution.allow(approval="true")
     institution.serve()
