@@ -8,8 +8,9 @@
     ├── ProtocolError      the two sides disagree: a wrong message, version, query or protocol
     │   └── DeliveriesLost a step needs a message that was not delivered since the party was started
     ├── ModelError         a graphical model cannot be built, fitted or kept in memory
-    ├── MissingExtraError  an optional dependency is not installed
-    └── PartyUnavailable   a party does not answer; the only kind that is retried
+    ├── PartyUnavailable   a party does not answer; the only kind that is retried
+    │   └── AnswerPending  nobody brought the answer of a party that is reached by files; not retried
+    └── MissingExtraError  an optional dependency is not installed
 
 A message states what was expected, what came and what to do; never a data value, a count or a key.
 Wrong arguments from our own code stay ValueError or TypeError.
@@ -17,11 +18,19 @@ Wrong arguments from our own code stay ValueError or TypeError.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from .showing.printable import Shown
 
 
 class MosaicError(Shown, Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package.
+
+    Attributes:
+        page: of the documentation, that says more about errors of this kind; empty if the message says all.
+    """
+
+    page: ClassVar[str] = ""
 
 
 class MosaicWarning(Shown, UserWarning):
@@ -35,9 +44,13 @@ class DataError(MosaicError):
 class BudgetError(MosaicError):
     """A privacy parameter is out of range, or a charge would exceed the grant."""
 
+    page = "docs/choosing.md"
+
 
 class PolicyError(MosaicError):
     """A party's policy does not allow what was asked."""
+
+    page = "docs/operators-guide.md"
 
 
 class ApprovalPending(PolicyError):
@@ -46,6 +59,8 @@ class ApprovalPending(PolicyError):
 
 class ProtocolError(MosaicError):
     """Two sides of a protocol disagree: a wrong message, version, query or protocol."""
+
+    page = "docs/operators-guide.md"
 
 
 class DeliveriesLost(ProtocolError):
@@ -58,6 +73,8 @@ class DeliveriesLost(ProtocolError):
 class ModelError(MosaicError):
     """A graphical model cannot be built, fitted or kept in memory."""
 
+    page = "docs/choosing.md"
+
 
 class MissingExtraError(MosaicError):
     """An optional dependency is not installed; the message names the extra that contains it."""
@@ -65,3 +82,9 @@ class MissingExtraError(MosaicError):
 
 class PartyUnavailable(MosaicError):
     """A party does not answer; the only kind of error that is retried."""
+
+    page = "docs/operators-guide.md"
+
+
+class AnswerPending(PartyUnavailable):
+    """A party is reached by files, and nobody brought its answer yet; the release can be resumed."""

@@ -63,8 +63,10 @@ def masked_plan(
     coarser = drawn.grid(gaussian_sigma(granted * _INTERACTION_SHARE, unit))
     differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * LARGEST_OF_RECORDS * records + noise, differences))
-    # Two colluding evaluators would see the values that they evaluate.
-    evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
+    # Two colluding evaluators would see the values that they evaluate. Each round of scores would be a round
+    # trip of files.
+    scores = len(roster) > 1 and tolerated <= 1 and not federation.by_files
+    evaluators = _evaluators(len(roster)) if scores else ()
     return MaskedPlan(
         partition.domain,
         roster,

@@ -24,6 +24,7 @@ class RetryPolicy:
         first_pause_s: seconds between the first two tries; each further pause is twice as long.
         longest_pause_s: longest pause, in seconds.
         arrival_s: seconds to wait for an attached party; it dials at least every five seconds.
+        answer_s: seconds to wait for the answer of a party that is reached by files.
     """
 
     call_s: float = 3600.0
@@ -31,6 +32,7 @@ class RetryPolicy:
     first_pause_s: float = 0.2
     longest_pause_s: float = 10.0
     arrival_s: float = 20.0
+    answer_s: float = 30 * 86400.0
 
     def pauses(self) -> Iterator[float]:
         """The pauses between tries."""

@@ -61,6 +61,8 @@ def signatures_of(
     terms = encode_terms(agreement.terms)
     clients = agreement.federation.clients_of(agreement.terms)
     identities = {entry.name: entry.identity for entry in agreement.terms.plan.participants}
+    for client in clients.values():
+        client.foresee("Certify", claim)
     statements = {
         name: asking.persist(partial(client.certify, claim), nothing_delivered)
         for name, client in clients.items()
