@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ...common.data.values import compose
 from ...common.errors import DataError
+from ...curator.results.storage import Library
 
 
 @runtime_checkable
@@ -25,14 +26,9 @@ def rereadable(data: Any) -> Any:
     Args:
         data: a table, or anything else, which is returned as it is.
     """
-    kept = (pd.DataFrame, pa.Table)
-    if (
-        isinstance(data, kept)
-        or type(data).__module__.startswith("polars")
-        or not isinstance(data, ArrowTable)
-    ):
-        return data
-    return pa.table(data)
+    streams = isinstance(data, (pa.RecordBatchReader, pa.RecordBatch))
+    known = isinstance(data, pd.DataFrame) or Library.of(data) is not Library.PANDAS
+    return pa.table(data) if isinstance(data, ArrowTable) and (streams or not known) else data
 
 
 def data_frame(rows: ArrowTable) -> pd.DataFrame:
