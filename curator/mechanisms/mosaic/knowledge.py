@@ -17,12 +17,15 @@ from ....common.data.domain import Clique, Domain
 from ....common.data.grouping import Grouping, grouped, grouped_shape
 from ....common.data.interactions import freedom, interaction
 from ....common.data.view import View
+from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
+from ...pgm.rows.refinement import LARGEST_ADJUSTED
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import rake
 from .components import Array, Axis
+from .earlier import EarlierTable
 from .effects import Effect, Observed
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
 from .one_way import denoise, is_short
@@ -36,6 +39,7 @@ class Knowledge:
         domain: domain of the table.
         records: number of records; public.
         before: noisy one-way marginals that were published before.
+        earlier: a public table of the same columns; None without one.
 
     Attributes:
         ones: measured one-way interactions, without what was published before.
@@ -45,7 +49,13 @@ class Knowledge:
         beside: selected interactions beside the model, to which rows are adjusted, small cliques first.
     """
 
-    def __init__(self, domain: Domain, records: int, before: Sequence[Measurement] = ()) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        records: int,
+        before: Sequence[Measurement] = (),
+        earlier: EarlierTable | None = None,
+    ) -> None:
         self.domain = domain
         self.records = records
         self.ones: dict[Clique, Observed] = {}
@@ -54,6 +64,7 @@ class Knowledge:
         self.beside: list[Clique] = []
         self._scored_beside: dict[Clique, View] = {}
         self._before = {published.clique: published for published in before}
+        self._earlier = earlier
         self._denoised: dict[Clique, tuple[Array, Array]] = {}
         self._axes: dict[bool, dict[tuple[str, Grouping], Axis]] = {False: {}, True: {}}
         self._coupling: Array | None = None
@@ -73,6 +84,33 @@ class Knowledge:
     def in_codes(self) -> dict[Clique, Effect]:
         """The interactions that the model has, or may have, in the order in which they became known."""
         return {view.clique: effect for view, effect in self.effects.items() if not view.interaction}
+
+    def is_estimated(self, clique: Clique) -> bool:
+        """Whether something is known of an interaction of codes beside its size."""
+        return self.average_of(clique) is not None or self.effects[View(clique)].earlier is not None
+
+    def expect_pairs(self, pairs: Sequence[Clique], marginals: Sequence[Array | None]) -> None:
+        """Adds pairs that are neither scored nor measured, with their marginals in a model."""
+        for pair, cells in zip(pairs, marginals, strict=True):
+            if cells is not None:
+                self.refer(pair, cells)
+        if self._earlier is not None and pairs:
+            self._expect_earlier(self._earlier)
+
+    def unexpected(self, workload: Workload) -> list[Clique]:
+        """The workload's pairs of which nothing is known but what an earlier table leads to expect."""
+        if self._earlier is None:
+            return []
+        pairs = {
+            pair for clique in workload.cliques for pair in itertools.combinations(clique, 2)
+        }
+        return [
+            pair
+            for pair in sorted(pairs, key=lambda pair: [self.domain.position(name) for name in pair])
+            if View(pair) not in self.effects
+            and min(self.domain.shape(pair)) > 1
+            and self.domain.cells(pair) <= LARGEST_ADJUSTED
+        ]
 
     def average_of(self, clique: Clique) -> Observed | None:
         """The average of the measurements of an interaction of codes; None without any."""
@@ -105,18 +143,38 @@ class Knowledge:
         inside = {*self.chosen}
         return [c for c in candidates if c not in inside and all(part in inside for part in _smaller(c))]
 
-    def score(self, scored: Mapping[Clique, ScoredDistance]) -> None:
-        """Adds scores; a candidate's earlier score is averaged with the new one."""
+    def expected_early(self, cliques: Sequence[Clique]) -> dict[Clique, Array]:
+        """Marginals of an earlier table, of those cliques of which it is not known to be wrong."""
+        if self._earlier is None:
+            return {}
+        margins, found = self.margins(), {}
+        for clique in cliques:
+            effect = self.effects.get(View(clique))
+            if effect is None or effect.belief_in_earlier(self.records) > 0.5:
+                found[clique] = self._earlier.cells(clique, margins, self.records)
+        return found
+
+    def score(
+        self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array] | None = None
+    ) -> None:
+        """Adds scores; a candidate's earlier score is averaged with the new one.
+
+        Args:
+            scored: scores of cliques.
+            references: marginals of the model, if scores compared with others.
+        """
         smaller = {part for clique in scored for part in _smaller(clique)}
         errors = {part: self.effects[View(part)].expected_error(self.records) for part in smaller}
         errors |= {one_way: self.one_way_error(one_way[0]) for one_way in self._denoised}
         for clique, found in scored.items():
             error = math.hypot(*(errors.get(part, 0.0) for part in parts_of(clique)))
-            score = found.reference.astype(float), found.distance, found.sigma, error
+            compared = found.reference.astype(float)
+            score = compared, found.distance, found.sigma, error
             before = self.effects.get(View(clique))
-            self.effects[View(clique)] = (
-                before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
-            )
+            effect = before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
+            if references:
+                effect = replace(effect, reference=references[clique], compared=compared)
+            self.effects[View(clique)] = effect
 
     def score_beside(
         self, views: Sequence[View], references: Sequence[Array], scores: Scores, rows: float
@@ -237,12 +295,32 @@ class Knowledge:
             prior = learned_prior([self.effects[View(clique)] for clique in pool], self.records)
             for clique in pool:
                 self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
+        if self._earlier is not None:
+            self._expect_earlier(self._earlier)
+
+    def _expect_earlier(self, earlier: EarlierTable) -> None:
+        """Learns how near interactions are to those of an earlier table, and expects them there."""
+        by_size: dict[int, dict[Clique, Effect]] = {}
+        for clique, effect in self.in_codes().items():
+            by_size.setdefault(len(clique), {})[clique] = effect
+        for effects in by_size.values():
+            for clique, effect in earlier.expected(effects, self.margins(), self.records).items():
+                self.effects[View(clique)] = effect
+
+    def margins(self) -> dict[str, Array]:
+        """The positive counts of each measured attribute."""
+        return {clique[0]: np.maximum(one[0], SETTINGS.least_cell) for clique, one in self._denoised.items()}
 
     def _estimate_counts(self, measured: Collection[Clique]) -> None:
         """Estimates the counts of these attributes, and of all with few values, which say of each other."""
         if measured:
             asked = [c for c, one in self.ones.items() if c in measured or is_short(one.values)]
-            estimates = denoise([self._one_way(clique) for clique in asked], self.records)
+            if self._earlier is not None:
+                asked = list(self.ones)
+            known = [self._one_way(clique) for clique in asked]
+            if self._earlier is not None:
+                known = self._earlier.averaged(asked, known, self.records)
+            estimates = denoise(known, self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 
     def _one_way(self, clique: Clique) -> tuple[Array, Array]:

@@ -89,7 +89,9 @@ def pair_in_groups(
 
 def supplement_model(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
-    measured = [clique for clique in pairs_outside(known) if known.average_of(clique) is not None]
+    unexpected = known.unexpected(workload)
+    known.expect_pairs(unexpected, model.marginals_within_limits(unexpected))
+    measured = [clique for clique in pairs_outside(known) if known.is_estimated(clique)]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
     margins = {clique: np.maximum(marginal, SETTINGS.least_cell) for clique, marginal in one_way}
     pairs = {}

@@ -90,6 +90,10 @@ class Settings:
     most_values: int = 512
     ranks: int = 6
     coupling_observations: float = 10.0
+    earlier_count: float = 1.0
+    drift: float = 0.03
+    drift_spread: float = 1.5
+    sceptical: float = 1.0
     factors: int = 8
     predicted_from: int = 5
     fitted_noise: float = 0.7

@@ -1,0 +1,169 @@
+"""What an earlier table of the same columns leads to expect: a public one, such as last year's release.
+
+Post-processing of noisy answers and public facts. An interaction is near that of the earlier table with a
+probability, at a distance with a log-normal prior; both are learned from all interactions that were scored or
+measured. The distance is at least the sampling error of both tables.
+
+Counts of an attribute deviate by normal variables of a size that is learned likewise, so they are averaged
+with noisy ones as far as they have proved right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....common.data.domain import Clique
+from ....common.data.interactions import freedom
+from ....common.data.table import Table
+from ..parts.allocation import EXPECTED_L1
+from ..parts.consistency import rake
+from .components import SCALES, Array, Component, log_prior_around
+from .effects import Effect, Prediction
+from .settings import SETTINGS
+
+_DRIFTS = np.geomspace(1e-3, 2, 40)
+"""Grid of typical distances, as shares of the records."""
+
+_SHARES = (np.arange(20) + 0.5) / 20
+"""Grid of shares of interactions that are near those of the earlier table."""
+
+_WEAKENED = np.array([1.0, 0.85, 0.7, 0.5, 0.3])
+"""What may be left of interactions since."""
+
+_LEARNED_FROM = 300
+"""Most interactions, evenly chosen, from which is learned how near they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierTable:
+    """An earlier table, whose rows are public.
+
+    Attributes:
+        table: its codes, in the domain of the release.
+    """
+
+    table: Table
+
+    @cached_property
+    def _rows(self) -> int:
+        return max(1, self.table.record_count)
+
+    def counts(self, clique: Clique, records: float) -> Array:
+        """Its marginal, scaled to the number of records, shape (n_r,)."""
+        counts = self.table.marginal(clique) + SETTINGS.earlier_count / math.prod(
+            self.table.domain.shape(clique)
+        )
+        return np.asarray(counts * (records / counts.sum()))
+
+    def cells(self, clique: Clique, margins: Mapping[str, Array], records: float) -> Array:
+        """Its marginal with these one-way marginals, shape (n_r,)."""
+        return _raked(self.counts(clique, records), clique, self.table.domain.shape(clique), margins)
+
+    def expected(
+        self, effects: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float
+    ) -> dict[Clique, Effect]:
+        """Interactions as this table leads to expect them, as far as all of them say that it does.
+
+        Args:
+            effects: interactions of one number of attributes.
+            margins: attribute -> its positive counts.
+            records: number of records.
+        """
+        cells = {clique: self.cells(clique, margins, records) for clique in effects}
+        even = {clique: _raked(effect.reference, clique, effect.shape, margins) for clique, effect in effects.items()}
+        floors = {clique: self._sampling(clique, cells[clique], records) for clique in effects}
+        known = [c for c, effect in effects.items() if effect.distance is not None or effect.observed]
+        known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
+        ratios = np.zeros((len(_WEAKENED), len(known), len(_DRIFTS)))
+        for place, weight in enumerate(_WEAKENED):
+            for number, clique in enumerate(known):
+                expected = Prediction(weight * cells[clique] + (1 - weight) * even[clique], 1.0, 0.5)
+                typical = np.hypot(_DRIFTS, weight * floors[clique])
+                without, near = effects[clique].evidence(records, expected, typical)
+                ratios[place, number] = near - without
+        weight, drift, share = _learned(ratios, _WEAKENED)
+        return {
+            clique: effect.with_earlier(
+                Prediction(
+                    weight * cells[clique] + (1 - weight) * even[clique],
+                    math.hypot(drift, weight * floors[clique]),
+                    share,
+                )
+            )
+            for clique, effect in effects.items()
+        }
+
+    def averaged(
+        self, cliques: Sequence[Clique], noisy: Sequence[tuple[Array, Array]], records: float
+    ) -> list[tuple[Array, Array]]:
+        """Noisy counts, averaged with those of this table, and what variance is left.
+
+        Args:
+            cliques: of each, one attribute.
+            noisy: counts plus Gaussian noise, and the variances of the noise, shape (n,) each.
+            records: number of records.
+        """
+        components, floors, starts = [], [], []
+        for clique, (values, variances) in zip(cliques, noisy, strict=True):
+            start = self.counts(clique, records)
+            roots = np.sqrt(np.maximum(start, 1.0))
+            profile = roots / (EXPECTED_L1 * roots.sum())
+            component = Component(profile, values - start, float(variances.mean()), freedom((len(values),)))
+            components.append(component)
+            floors.append(self._sampling(clique, start, records))
+            starts.append(start)
+        scales = SCALES * records
+        logs = [component.log_likelihood(scales) for component in components]
+        flat = np.log(SCALES / SCALES.sum())
+        near = [
+            log_prior_around(np.hypot(_DRIFTS, floor), SETTINGS.near_spread) for floor in floors
+        ]
+        ratios = [
+            np.logaddexp.reduce(log + prior, axis=-1) - np.logaddexp.reduce(log + flat)
+            for log, prior in zip(logs, near, strict=True)
+        ]
+        _, drift, share = _learned(np.array([ratios]), np.ones(1))
+        found = []
+        for component, start, floor, log in zip(components, starts, floors, logs, strict=True):
+            around = log_prior_around(math.hypot(drift, floor), SETTINGS.near_spread)
+            prior = np.logaddexp(math.log(share) + around, math.log1p(-share) + flat)
+            weights = np.exp((log + prior) - (log + prior).max())
+            means, left = component.posterior(scales, weights)
+            found.append((start + means, left))
+        return found
+
+    def _sampling(self, clique: Clique, cells: Array, records: float) -> float:
+        """Expected L1 distance of this table's interaction by sampling alone, as a share of the records."""
+        counts = np.maximum(cells, 0.0)
+        expected = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts).sum()
+        both = 1 + records / self._rows
+        return math.sqrt(freedom(self.table.domain.shape(clique)) * both) * float(expected) / records
+
+
+def _raked(cells: Array, clique: Clique, shape: Sequence[int], margins: Mapping[str, Array]) -> Array:
+    """Cells with these one-way marginals, shape (n_r,)."""
+    return rake(cells, shape, [((axis,), margins[name]) for axis, name in enumerate(clique)])
+
+
+def _learned(ratios: Array, weights: Array) -> tuple[float, float, float]:
+    """The weight, the typical distance of those that are near as a share of the records, and their share.
+
+    Args:
+        ratios: for each weight, interaction and distance of the grid, the logarithm of how much likelier what
+            is known is if it is near.
+        weights: that are compared.
+    """
+    near, far = np.log(_SHARES)[:, None, None], np.log1p(-_SHARES)[:, None, None]
+    usual = -0.5 * (np.log(_DRIFTS / SETTINGS.drift) / SETTINGS.drift_spread) ** 2
+    usual = usual + SETTINGS.sceptical * np.log1p(-_SHARES)[:, None]
+    logs = np.array([np.logaddexp(near + each, far).sum(axis=1) + usual for each in ratios])
+    best = int(np.argmax(np.logaddexp.reduce(logs, axis=(1, 2))))
+    likely = np.exp(logs[best] - logs[best].max())
+    likely /= likely.sum()
+    drift = math.exp(float(likely.sum(axis=0) @ np.log(_DRIFTS)))
+    return float(weights[best]), drift, float(likely.sum(axis=1) @ _SHARES)
