@@ -339,7 +339,7 @@ const verifier = (() => {
       names: [listOf(listOf(text)), []], dealers: [listOf(text), []], evaluators: [listOf(text), []],
       collusion: [text, ""], alignment: [orNull(StatedAlignment), null], unreviewed: [clique, []],
       bins: [orNull(StatedBins), null], labels: [orNull(Search), null], records_sigma: [number, 0],
-      unseen: [listOf(Unseen), []],
+      unseen: [listOf(Unseen), []], prior: [text, ""],
     },
     (plan) => {
       need(typeof plan.mechanism.get("name") === "string", "expected the name of the mechanism");
