@@ -26,13 +26,16 @@ from .components import SCALES, Array, Component, log_prior_around
 from .effects import Effect, Prediction
 from .settings import SETTINGS
 
-_DRIFTS = np.geomspace(1e-3, 2, 40)
+_DRIFTS = np.geomspace(1e-3, 0.2, 24)
 """Grid of typical distances, as shares of the records."""
 
 _SHARES = (np.arange(20) + 0.5) / 20
 """Grid of shares of interactions that are near those of the earlier table."""
 
-_WEAKENED = np.array([1.0, 0.85, 0.7, 0.5, 0.3])
+_FAR = np.log(SCALES / SCALES.sum())
+"""Log-prior of the values of D for counts that are not near: any value up to twice the records."""
+
+_WEAKENED = np.array([1.0, 0.85, 0.7])
 """What may be left of interactions since."""
 
 _LEARNED_FROM = 300
@@ -77,14 +80,14 @@ class EarlierTable:
         cells = {clique: self.cells(clique, margins, records) for clique in effects}
         even = {clique: _raked(effect.reference, clique, effect.shape, margins) for clique, effect in effects.items()}
         floors = {clique: self._sampling(clique, cells[clique], records) for clique in effects}
-        known = [c for c, effect in effects.items() if effect.distance is not None or effect.observed]
+        known = [c for c, effect in effects.items() if effect.checked or effect.observed]
         known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
         ratios = np.zeros((len(_WEAKENED), len(known), len(_DRIFTS)))
         for place, weight in enumerate(_WEAKENED):
             for number, clique in enumerate(known):
                 expected = Prediction(weight * cells[clique] + (1 - weight) * even[clique], 1.0, 0.5)
                 typical = np.hypot(_DRIFTS, weight * floors[clique])
-                without, near = effects[clique].evidence(records, expected, typical)
+                without, near = effects[clique].beside_earlier.evidence(records, expected, typical)
                 ratios[place, number] = near - without
         weight, drift, share = _learned(ratios, _WEAKENED)
         return {
@@ -108,33 +111,33 @@ class EarlierTable:
             noisy: counts plus Gaussian noise, and the variances of the noise, shape (n,) each.
             records: number of records.
         """
-        components, floors, starts = [], [], []
+        scales = SCALES * records
+        near, far, floors = [], [], []
         for clique, (values, variances) in zip(cliques, noisy, strict=True):
             start = self.counts(clique, records)
             roots = np.sqrt(np.maximum(start, 1.0))
-            profile = roots / (EXPECTED_L1 * roots.sum())
-            component = Component(profile, values - start, float(variances.mean()), freedom((len(values),)))
-            components.append(component)
+            noise, share = float(variances.mean()), freedom(start.shape)
+            near.append(Component(_profile(roots), values - start, noise, share))
+            even = Component(_profile(np.ones_like(roots)), near[-1].away, noise, share)
+            far.append(float(np.logaddexp.reduce(even.log_likelihood(scales) + _FAR)))
             floors.append(self._sampling(clique, start, records))
-            starts.append(start)
-        scales = SCALES * records
-        logs = [component.log_likelihood(scales) for component in components]
-        flat = np.log(SCALES / SCALES.sum())
-        near = [
-            log_prior_around(np.hypot(_DRIFTS, floor), SETTINGS.near_spread) for floor in floors
-        ]
+        logs = [component.log_likelihood(scales) for component in near]
         ratios = [
-            np.logaddexp.reduce(log + prior, axis=-1) - np.logaddexp.reduce(log + flat)
-            for log, prior in zip(logs, near, strict=True)
+            np.logaddexp.reduce(log + _around(np.hypot(_DRIFTS, floor)), axis=-1) - without
+            for log, without, floor in zip(logs, far, floors, strict=True)
         ]
         _, drift, share = _learned(np.array([ratios]), np.ones(1))
         found = []
-        for component, start, floor, log in zip(components, starts, floors, logs, strict=True):
-            around = log_prior_around(math.hypot(drift, floor), SETTINGS.near_spread)
-            prior = np.logaddexp(math.log(share) + around, math.log1p(-share) + flat)
-            weights = np.exp((log + prior) - (log + prior).max())
-            means, left = component.posterior(scales, weights)
-            found.append((start + means, left))
+        for (values, variances), component, log, without, floor in zip(
+            noisy, near, logs, far, floors, strict=True
+        ):
+            likely = log + _around(math.hypot(drift, floor))
+            odds = math.log(share) - math.log1p(-share) + float(np.logaddexp.reduce(likely)) - without
+            belief = 1 / (1 + math.exp(-max(min(odds, 500.0), -500.0)))
+            means, left = component.posterior(scales, np.exp(likely - likely.max()))
+            away = means - component.away  # From the noisy counts.
+            spread = belief * (1 - belief) * away**2
+            found.append((values + belief * away, belief * left + (1 - belief) * variances + spread))
         return found
 
     def _sampling(self, clique: Clique, cells: Array, records: float) -> float:
@@ -143,6 +146,16 @@ class EarlierTable:
         expected = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts).sum()
         both = 1 + records / self._rows
         return math.sqrt(freedom(self.table.domain.shape(clique)) * both) * float(expected) / records
+
+
+def _around(typical: float | Array) -> Array:
+    """Log-prior of the values of D for interactions that are near."""
+    return log_prior_around(typical, SETTINGS.near_spread)
+
+
+def _profile(roots: Array) -> Array:
+    """Deviations of cells in proportion to these, for an expected L1 norm of 1."""
+    return np.asarray(roots / (EXPECTED_L1 * roots.sum()))
 
 
 def _raked(cells: Array, clique: Clique, shape: Sequence[int], margins: Mapping[str, Array]) -> Array:

@@ -82,6 +82,28 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
+class Checked:
+    """The average of the scores of an interaction beside one reference.
+
+    Attributes:
+        cells: the reference, shape (n_r,).
+        distance: noisy L1 distance of the table's marginal from it, in records.
+        deviation: standard deviation of the noise of the distance, and of what the reference has moved.
+    """
+
+    cells: Array
+    distance: float
+    deviation: float
+
+    def with_score(self, cells: Array, distance: float, deviation: float) -> Checked:
+        """The average with a later score, beside a reference that may have moved."""
+        before = self.deviation**2 + float(np.abs(cells - self.cells).sum()) ** 2
+        variance = 1 / (1 / before + 1 / deviation**2)
+        mean = variance * (self.distance / before + distance / deviation**2)
+        return Checked(cells, mean, math.sqrt(variance))
+
+
+@dataclass(frozen=True, eq=False)
 class Effect:
     """One interaction.
 
@@ -100,6 +122,7 @@ class Effect:
         predicted: what other interactions lead to expect; None if nothing.
         compared: the cells with which the score compared the table, if these are not the reference.
         earlier: what a public table of the same columns leads to expect; None without one.
+        checked: average of the scores that compared the table with that; None without any.
     """
 
     shape: tuple[int, ...]
@@ -115,6 +138,7 @@ class Effect:
     predicted: Prediction | None = None
     compared: Array | None = None
     earlier: Prediction | None = None
+    checked: Checked | None = None
     _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
 
     def with_reference(self, reference: Array) -> Effect:
@@ -159,14 +183,13 @@ class Effect:
         The weight of the earlier score decreases with the distance that the reference has moved since.
         """
         assert self.distance is not None
-        before = self.deviation**2 + float(np.abs(reference - self._scored_cells).sum()) ** 2
-        variance = 1 / (1 / before + 1 / deviation**2)
-        mean = variance * (self.distance / before + distance / deviation**2)
+        scored = Checked(self._scored_cells, self.distance, self.deviation)
+        scored = scored.with_score(reference, distance, deviation)
         return replace(
             self,
             reference=reference,
-            distance=mean,
-            deviation=math.sqrt(variance),
+            distance=scored.distance,
+            deviation=scored.deviation,
             reference_error=reference_error,
             compared=None,
         )
@@ -198,12 +221,21 @@ class Effect:
         belief = self.belief_in_earlier(records)
         return (1 - belief) * alone + belief * near
 
+    @cached_property
+    def beside_earlier(self) -> Effect:
+        """The effect as scores beside the earlier table show it; others tell sizes and not directions."""
+        seen = (None, 0.0, None)
+        if self.checked is not None:
+            seen = self.checked.distance, self.checked.deviation, self.checked.cells
+        scored = replace(self, distance=seen[0], deviation=seen[1], compared=seen[2])
+        return self._share_properties(scored, (*_OF_REFERENCE, "components"))
+
     def _expected(self, records: float) -> tuple[float, float]:
         """Posterior means of D from the reference, and from what an earlier table leads to expect."""
         scales, weights = self.sizes(records)
         if self.earlier is None:
             return float(weights @ scales), 0.0
-        _, likely = self._near(self.earlier, records)
+        _, likely = self.beside_earlier._near(self.earlier, records)
         return float(weights @ scales), float(likely @ scales) / float(likely.sum())
 
     def belief_in_earlier(self, records: float) -> float:
@@ -227,7 +259,8 @@ class Effect:
         found = [(left * share, means, own) for share, means, own in found]
         for prediction, belief in beliefs:
             if belief > UNLIKELY:
-                component, likely = self._near(prediction, records)
+                seen = self.beside_earlier if prediction is self.earlier else self
+                component, likely = seen._near(prediction, records)
                 means, own = self._cells(component, scales, likely)
                 found.append((belief, self._from(prediction) + means, own))
         total = sum(share for share, _, _ in found)
@@ -304,7 +337,8 @@ class Effect:
         odds = {}
         for name, prediction in known.items():
             if prediction is not None and prediction.share:
-                without, ahead = self.evidence(records, prediction, np.array([prediction.typical]))
+                seen = self.beside_earlier if prediction is self.earlier else self
+                without, ahead = seen.evidence(records, prediction, np.array([prediction.typical]))
                 found = (
                     math.log(prediction.share) - math.log1p(-prediction.share) + float(ahead[0]) - without
                 )

@@ -26,7 +26,7 @@ from ..parts.bounds import ScoredDistance
 from ..parts.consistency import rake
 from .components import Array, Axis
 from .earlier import EarlierTable
-from .effects import Effect, Observed
+from .effects import Checked, Effect, Observed
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
 from .one_way import denoise, is_short
 from .settings import SETTINGS
@@ -155,13 +155,13 @@ class Knowledge:
         return found
 
     def score(
-        self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array] | None = None
+        self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array]
     ) -> None:
         """Adds scores; a candidate's earlier score is averaged with the new one.
 
         Args:
             scored: scores of cliques.
-            references: marginals of the model, if scores compared with others.
+            references: the model's marginals of those that were compared with an earlier table's.
         """
         smaller = {part for clique in scored for part in _smaller(clique)}
         errors = {part: self.effects[View(part)].expected_error(self.records) for part in smaller}
@@ -172,8 +172,11 @@ class Knowledge:
             score = compared, found.distance, found.sigma, error
             before = self.effects.get(View(clique))
             effect = before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
-            if references:
-                effect = replace(effect, reference=references[clique], compared=compared)
+            if clique in references:
+                checked = Checked(compared, found.distance, found.sigma)
+                if effect.checked is not None:
+                    checked = effect.checked.with_score(compared, found.distance, found.sigma)
+                effect = replace(effect, reference=references[clique], compared=compared, checked=checked)
             self.effects[View(clique)] = effect
 
     def score_beside(

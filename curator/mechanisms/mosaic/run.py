@@ -131,7 +131,8 @@ class Run:
         marginals = zip(wanted, model.marginals_within_limits(wanted), strict=True)
         cells = {clique: cells for clique, cells in marginals if cells is not None}
         expected = known.expected_early([*cells])
-        known.score(score_cells(self._measurer, cells | expected, budget, step), cells if expected else {})
+        scored = score_cells(self._measurer, cells | expected, budget, step)
+        known.score(scored, {clique: cells[clique] for clique in expected})
 
     def _budget_of(self, new: Mapping[Clique, float]) -> Fraction:
         """Budget of a round: at most what the split gives these interactions, unless dependencies need it."""

@@ -92,8 +92,8 @@ class Settings:
     coupling_observations: float = 10.0
     earlier_count: float = 1.0
     drift: float = 0.03
-    drift_spread: float = 1.5
-    sceptical: float = 1.0
+    drift_spread: float = 1.0
+    sceptical: float = 2.0
     factors: int = 8
     predicted_from: int = 5
     fitted_noise: float = 0.7
