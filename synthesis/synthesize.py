@@ -309,8 +309,7 @@ def synthesize(
         raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')
     wanted = Workload.wanted(described, workload, target)
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
-    encoded = None if known_before is None else known_before.in_domain
-    ordered = ReleaseOrder(described, spec, chosen, wanted, prior=encoded)
+    ordered = ReleaseOrder(described, spec, chosen, wanted)
     with _answers_kept_in(out) as kept:
         settings = _settings(ordered, time_limit, header, seed)
         if known_before is not None:
@@ -321,7 +320,9 @@ def synthesize(
         with counted_release(
             data, ledger, Priced(spec.budget, spec.unit, chosen, labels), kept, seed is not None
         ):
-            drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
+            drawn, begun = _draw_release(
+                known, ordered, target, anyway, seed, progress, checks, kept, known_before
+            )
         release = Release.of(replace(drawn, library=Library.of(data)))
         if isinstance(out, (str, Path)):
             release.write(Path(out))
@@ -368,6 +369,7 @@ def _draw_release(
     progress: bool | None,
     checks: Executor | None,
     kept: Unfinished | Forgotten,
+    prior: Prior | None,
 ) -> tuple[Drawn, Begun]:
     """The release of a table, and what its first step found.
 
@@ -380,6 +382,7 @@ def _draw_release(
         progress: see there.
         checks: see there.
         kept: what keeps the answers.
+        prior: a public table that is known beforehand.
     """
     stream, noise = kept.stream(seed), kept.noise(seed)
     first = noise.child("first")
@@ -403,6 +406,9 @@ def _draw_release(
             )
         columns = written(begun.table.domain, names)
     order = begun.order
+    if prior is not None:
+        coded = begun.coded or (lambda read: read(begun.table.domain))
+        order = replace(order, prior=coded(prior.in_domain))
     # The party that holds all rows answers from these counts.
     keep_pairs(begun.table, order.workload.cliques)
     grid = Grid.even(begun.table.domain, begun.records, 1, 1)

@@ -63,7 +63,7 @@ class ReleaseOrder:
         records: number of rows, released with noise before; None if the parties state theirs.
         records_sigma: standard deviation of that noise.
         unseen: what a first step may not have seen of the columns that it learned.
-        prior: gives a public table that is known beforehand, in the domain with chosen codes; None for none.
+        prior: a public table of the same domain that is known beforehand; None for none.
     """
 
     domain: Domain
@@ -75,7 +75,7 @@ class ReleaseOrder:
     records: int | None = None
     records_sigma: float = 0.0
     unseen: tuple[Unseen, ...] = ()
-    prior: Callable[[Domain], Table] | None = None
+    prior: Table | None = None
 
     def __post_init__(self) -> None:
         self.spec.check_protocol(self.protocol)
@@ -174,7 +174,7 @@ def make_release(
         named: whether the certificate names the parties; else they are simulated.
     """
     measurer.before = order.before
-    measurer.prior = None if order.prior is None else order.prior(order.domain)
+    measurer.prior = order.prior
     with ThreadPoolExecutor(1) as beside, one_thread():
         if checks is None and order.spec.budget.delta is not None:
             beside.submit(prepare_check)

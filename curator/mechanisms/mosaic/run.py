@@ -114,8 +114,7 @@ class Run:
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
-                least = SETTINGS.least_part * float(self._measurer.accountant.remaining - reserved)
-                new = [clique for clique in chosen if clique not in self._surveyed and chosen[clique] > least]
+                new = [c for c in chosen if c not in self._surveyed and not self._expected(c, chosen[c])]
                 parts = allocate(self._budget_of({c: chosen[c] for c in new}), [sizes[c] for c in new])
                 found = [self._surveyed[clique] for clique in chosen if clique in self._surveyed]
                 found += self._measuring.measure(new, parts, rounds.name) if new else []
@@ -133,6 +132,12 @@ class Run:
         expected = known.expected_early([*cells])
         scored = score_cells(self._measurer, cells | expected, budget, step)
         known.score(scored, {clique: cells[clique] for clique in expected})
+
+    def _expected(self, clique: Clique, part: float) -> bool:
+        """Whether a selected interaction is left to what an earlier table says, which the split finds enough."""
+        if self._known.effect(clique).earlier is None or clique in zeros_of(self._domain).learned:
+            return False
+        return part <= SETTINGS.least_part * float(self._measurer.accountant.remaining)
 
     def _budget_of(self, new: Mapping[Clique, float]) -> Fraction:
         """Budget of a round: at most what the split gives these interactions, unless dependencies need it."""
