@@ -99,9 +99,9 @@ def synthesize(
     prior: Annotated[
         Path | None,
         typer.Option(
-            help="What is known beforehand: folder of an earlier release, or a public table of the same columns. "
-            "It moves what is expected, never the promise, which does not cover the people in it; never private "
-            "rows. An earlier release of the same people adds its own epsilon.",
+            help="What is known beforehand: folder of an earlier release, or a public table of the same "
+            "columns. It moves what is expected, never the promise, which does not cover the people in it: "
+            "never private rows. An earlier release of the same people adds its own epsilon.",
             rich_help_panel=MECHANISM,
         ),
     ] = None,

@@ -34,13 +34,11 @@ class Prior:
     raw: RawTable
 
     @classmethod
-    def of(
-        cls, prior: PriorLike | None, is_public: bool, data: Source, mechanism: Mechanism
-    ) -> Prior | None:
+    def of(cls, prior: PriorLike | None, is_public: bool, data: Source, mechanism: Mechanism) -> Prior | None:
         """A prior of a release of a table; None without one.
 
         Raises:
-            DataError: nobody says that it is public, it is the table itself, or the mechanism has no use of it.
+            DataError: nobody says that it is public, it is the table itself, or the mechanism cannot use it.
         """
         if prior is None:
             if is_public:
@@ -51,16 +49,16 @@ class Prior:
                 f"prior: expected the mechanism 'mosaic', got {mechanism.name!r}, which knows nothing "
                 "beforehand; leave the prior out, or choose 'mosaic'"
             )
-        rows = _private_release(prior)
-        if rows is None:
-            if not is_public:
-                raise DataError(
-                    "prior: expected a private release or its folder, got another table; if it is public or made "
-                    "from a release, say so with prior_is_public, and never give private rows"
-                )
-            assert not isinstance(prior, Release) or prior.table is not None
-            rows = prior.table if isinstance(prior, Release) else prior
-        if rows is data or (_is_path(rows) and _is_path(data) and Path(str(rows)).samefile(str(data))):
+        if isinstance(prior, str | Path) and Path(prior).is_dir():
+            prior = read_release(prior)
+        released = isinstance(prior, Release) and prior.certificate.differentially_private
+        if not (released or is_public):
+            raise DataError(
+                "prior: expected a private release or its folder, got another table; if it is public or made "
+                "from a release, say so with prior_is_public, and never give private rows"
+            )
+        rows = prior.table if isinstance(prior, Release) else prior
+        if rows is data or _same_file(rows, data):
             raise DataError("prior: expected another table than the real one, got that; leave the prior out")
         return cls(rows, raw_table(rows))
 
@@ -73,8 +71,8 @@ class Prior:
         held = set(self.raw.source.columns())
         if lacking := [name for name in names if name not in held]:
             raise DataError(
-                f"prior: expected the columns of the table, got none called {lacking[0]!r}; add it, or leave the "
-                "prior out"
+                f"prior: expected the columns of the table, got none called {lacking[0]!r}; add it, or leave "
+                "the prior out"
             )
 
     def in_domain(self, domain: Domain) -> Table:
@@ -96,14 +94,7 @@ class Prior:
         return digest_of(self.rows, b"prior").hex()
 
 
-def _private_release(prior: PriorLike) -> Source | None:
-    """The table of a release that keeps its promise; None of anything else."""
-    if _is_path(prior) and Path(str(prior)).is_dir():
-        prior = read_release(str(prior))
-    if isinstance(prior, Release) and prior.certificate.differentially_private:
-        return prior.table
-    return None
-
-
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | Path)
+def _same_file(one: object, other: object) -> bool:
+    """Whether both are paths of one file."""
+    paths = [Path(path) for path in (one, other) if isinstance(path, str | Path)]
+    return len(paths) == 2 and all(path.exists() for path in paths) and paths[0].samefile(paths[1])

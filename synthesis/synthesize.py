@@ -206,9 +206,9 @@ def synthesize(
         anyway: without a domain, whether to release a table that has too few rows to learn its columns.
         mechanism: a name, or a configured mechanism such as `Mosaic()`.
         prior: what is known beforehand: an earlier release or its folder, or a public table of the same
-            columns; of the mechanism "mosaic". It moves what is expected, as far as it proves right, and never
-            the promise, which does not cover the people in it: private rows here would break it. An earlier
-            release of the same people costs what it cost: both promises add up.
+            columns; of the mechanism "mosaic". It moves what is expected, if it proves right, and never the
+            promise, which does not cover the people in it: private rows here would break it. An earlier
+            release of the same people has its own epsilon: both promises add up.
         prior_is_public: whether you say so of a prior that is no release of this package.
         time_limit: seconds that the release may take on this machine, about; of the mechanism "mosaic". The
             machine's speed is measured once.

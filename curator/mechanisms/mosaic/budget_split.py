@@ -129,7 +129,9 @@ class Splitting:
         ]
         marginals += [[place[clique]] for clique in more]
         weights = np.append(self._workload.weights, np.full(len(more), weight))
-        return SplitProblem(deviations, cells, precision, price, interactions_of(marginals), weights, left_out)
+        return SplitProblem(
+            deviations, cells, precision, price, interactions_of(marginals), weights, left_out
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,8 @@ from ....common.data.table import Table
 from ..parts.allocation import EXPECTED_L1
 from ..parts.consistency import rake
 from .components import SCALES, Array, Component, log_prior_around
-from .effects import Effect, Prediction
+from .effects import Effect
+from .observed import Prediction
 from .settings import SETTINGS
 
 _DRIFTS = np.geomspace(1e-3, 0.2, 24)
@@ -35,7 +36,7 @@ _SHARES = (np.arange(20) + 0.5) / 20
 _FAR = np.log(SCALES / SCALES.sum())
 """Log-prior of the values of D for counts that are not near: any value up to twice the records."""
 
-_WEAKENED = np.array([1.0, 0.85, 0.7])
+_LEFT = np.array([1.0, 0.85, 0.7])
 """What may be left of interactions since."""
 
 _LEARNED_FROM = 300
@@ -73,33 +74,33 @@ class EarlierTable:
         """Interactions as this table leads to expect them, as far as all of them say that it does.
 
         Args:
-            effects: interactions of one number of attributes.
+            effects: interactions of two and more attributes.
             margins: attribute -> its positive counts.
             records: number of records.
         """
-        cells = {clique: self.cells(clique, margins, records) for clique in effects}
-        even = {clique: _raked(effect.reference, clique, effect.shape, margins) for clique, effect in effects.items()}
-        floors = {clique: self._sampling(clique, cells[clique], records) for clique in effects}
-        known = [c for c, effect in effects.items() if effect.checked or effect.observed]
-        known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
-        ratios = np.zeros((len(_WEAKENED), len(known), len(_DRIFTS)))
-        for place, weight in enumerate(_WEAKENED):
-            for number, clique in enumerate(known):
-                expected = Prediction(weight * cells[clique] + (1 - weight) * even[clique], 1.0, 0.5)
-                typical = np.hypot(_DRIFTS, weight * floors[clique])
-                without, near = effects[clique].beside_earlier.evidence(records, expected, typical)
-                ratios[place, number] = near - without
-        weight, drift, share = _learned(ratios, _WEAKENED)
-        return {
-            clique: effect.with_earlier(
-                Prediction(
-                    weight * cells[clique] + (1 - weight) * even[clique],
-                    math.hypot(drift, weight * floors[clique]),
-                    share,
-                )
-            )
-            for clique, effect in effects.items()
-        }
+        found: dict[Clique, Effect] = {}
+        for size in sorted({len(clique) for clique in effects}):
+            pool = {
+                clique: self._likeness(clique, effect, margins, records)
+                for clique, effect in effects.items()
+                if len(clique) == size
+            }
+            known = [one for one in pool.values() if one.effect.checked or one.effect.observed]
+            known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
+            ratios = [[one.ratios(weight, records) for one in known] for weight in _LEFT]
+            weight, drift, share = _learned(np.array(ratios).reshape(len(_LEFT), -1, len(_DRIFTS)), _LEFT)
+            found |= {
+                clique: one.effect.with_earlier(one.prediction(weight, drift, share))
+                for clique, one in pool.items()
+            }
+        return found
+
+    def _likeness(
+        self, clique: Clique, effect: Effect, margins: Mapping[str, Array], records: float
+    ) -> _Likeness:
+        cells = self.cells(clique, margins, records)
+        reference = _raked(effect.reference, clique, effect.shape, margins)
+        return _Likeness(effect, cells, reference, self._sampling(clique, cells, records))
 
     def averaged(
         self, cliques: Sequence[Clique], noisy: Sequence[tuple[Array, Array]], records: float
@@ -146,6 +147,35 @@ class EarlierTable:
         expected = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts).sum()
         both = 1 + records / self._rows
         return math.sqrt(freedom(self.table.domain.shape(clique)) * both) * float(expected) / records
+
+
+@dataclass(frozen=True, eq=False)
+class _Likeness:
+    """An interaction and what an earlier table says of it.
+
+    Attributes:
+        effect: the interaction.
+        cells: the earlier table's marginal.
+        reference: that of a model without the interaction.
+        sampling: expected L1 distance by sampling alone, as a share of the records.
+    """
+
+    effect: Effect
+    cells: Array
+    reference: Array
+    sampling: float
+
+    def prediction(self, weight: float, drift: float, share: float) -> Prediction:
+        """What is expected if a part of the earlier interaction is left, at a typical distance from that."""
+        cells = weight * self.cells + (1 - weight) * self.reference
+        return Prediction(cells, math.hypot(drift, weight * self.sampling), share)
+
+    def ratios(self, weight: float, records: float) -> Array:
+        """Logarithm of how much likelier what is known is if so much is left, for each typical distance."""
+        typical = np.hypot(_DRIFTS, weight * self.sampling)
+        expected = self.prediction(weight, 0.0, 0.0)
+        without, near = self.effect.beside_earlier.evidence(records, expected, typical)
+        return near - without
 
 
 def _around(typical: float | Array) -> Array:

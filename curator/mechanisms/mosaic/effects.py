@@ -40,67 +40,13 @@ from .components import (
     log_prior,
     log_prior_around,
 )
+from .observed import Checked, Observed, Prediction
 from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
 _OF_REFERENCE = "plain", "_profile_classes"
 """Properties that do not change while the reference and the measurements stay."""
-
-
-@dataclass(frozen=True, eq=False)
-class Observed:
-    """The average of all measurements of one interaction.
-
-    Attributes:
-        values: shape (n_r,).
-        variance: variance of the noise of a cell of the average, within the interaction.
-    """
-
-    values: Array
-    variance: float
-
-    def with_values(self, values: Array, variance: float) -> Observed:
-        """The inverse-variance weighted average with another measurement."""
-        total = 1 / (1 / self.variance + 1 / variance)
-        return Observed(total * (self.values / self.variance + values / variance), total)
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """An interaction as all others lead to expect it.
-
-    Attributes:
-        cells: the marginal with it, shape (n_r,).
-        typical: mean of the distance from it, as a share of the records.
-        share: prior probability that the interaction is near it.
-    """
-
-    cells: Array
-    typical: float
-    share: float
-
-
-@dataclass(frozen=True, eq=False)
-class Checked:
-    """The average of the scores of an interaction beside one reference.
-
-    Attributes:
-        cells: the reference, shape (n_r,).
-        distance: noisy L1 distance of the table's marginal from it, in records.
-        deviation: standard deviation of the noise of the distance, and of what the reference has moved.
-    """
-
-    cells: Array
-    distance: float
-    deviation: float
-
-    def with_score(self, cells: Array, distance: float, deviation: float) -> Checked:
-        """The average with a later score, beside a reference that may have moved."""
-        before = self.deviation**2 + float(np.abs(cells - self.cells).sum()) ** 2
-        variance = 1 / (1 / before + 1 / deviation**2)
-        mean = variance * (self.distance / before + distance / deviation**2)
-        return Checked(cells, mean, math.sqrt(variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +162,7 @@ class Effect:
         return (1 - belief) * alone + belief * math.hypot(near, self._l1(self._from(self.earlier)))
 
     def unknown(self, records: float) -> float:
-        """The posterior mean of D: of the distance from what is expected without a measurement, in records."""
+        """Posterior mean of the distance from what is expected without a measurement, in records."""
         alone, near = self._expected(records)
         belief = self.belief_in_earlier(records)
         return (1 - belief) * alone + belief * near
@@ -270,7 +216,7 @@ class Effect:
         return self.reference + values, np.sqrt(np.maximum(variances, least))
 
     def _cells(self, component: Component | None, scales: Array, likely: Array) -> tuple[Array, Array]:
-        """Means and variances of the cells of the distance from a start, for values of D with their weights."""
+        """Means and variances of the cells of the distance from a start, given weights of values of D."""
         if component is not None:
             return component.cells(*component.posterior(scales, likely))
         profile = self._profile()
@@ -339,13 +285,10 @@ class Effect:
             if prediction is not None and prediction.share:
                 seen = self.beside_earlier if prediction is self.earlier else self
                 without, ahead = seen.evidence(records, prediction, np.array([prediction.typical]))
-                found = (
-                    math.log(prediction.share) - math.log1p(-prediction.share) + float(ahead[0]) - without
-                )
+                found = math.log(prediction.share) - math.log1p(-prediction.share) + float(ahead[0]) - without
                 odds[name] = max(min(found, 500.0), -500.0)
         return [
-            (name, 1 / (1 + sum((math.exp(other - own) for of, other in odds.items() if of != name),
-                                math.exp(-own))))
+            (name, 1 / (1 + sum((math.exp(odds[of] - own) for of in odds if of != name), math.exp(-own))))
             for name, own in odds.items()
         ]
 

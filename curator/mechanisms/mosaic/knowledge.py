@@ -17,19 +17,21 @@ from ....common.data.domain import Clique, Domain
 from ....common.data.grouping import Grouping, grouped, grouped_shape
 from ....common.data.interactions import freedom, interaction
 from ....common.data.view import View
-from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
-from ...pgm.rows.refinement import LARGEST_ADJUSTED
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import rake
 from .components import Array, Axis
 from .earlier import EarlierTable
-from .effects import Checked, Effect, Observed
+from .effects import Effect
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
+from .observed import Checked, Observed
 from .one_way import denoise, is_short
 from .settings import SETTINGS
+
+_LIKELY = 0.5
+"""Candidates are scored beside an earlier table where it is more likely right than this."""
 
 
 class Knowledge:
@@ -45,6 +47,7 @@ class Knowledge:
         ones: measured one-way interactions, without what was published before.
         effects: interactions of two and more attributes that were scored or measured: by a marginal's view
             those that a model has or may have, by an interaction's view those beside it, of codes or groups.
+        earlier: as given.
         chosen: interactions that are in the model.
         beside: selected interactions beside the model, to which rows are adjusted, small cliques first.
     """
@@ -64,7 +67,7 @@ class Knowledge:
         self.beside: list[Clique] = []
         self._scored_beside: dict[Clique, View] = {}
         self._before = {published.clique: published for published in before}
-        self._earlier = earlier
+        self.earlier = earlier
         self._denoised: dict[Clique, tuple[Array, Array]] = {}
         self._axes: dict[bool, dict[tuple[str, Grouping], Axis]] = {False: {}, True: {}}
         self._coupling: Array | None = None
@@ -88,29 +91,6 @@ class Knowledge:
     def is_estimated(self, clique: Clique) -> bool:
         """Whether something is known of an interaction of codes beside its size."""
         return self.average_of(clique) is not None or self.effects[View(clique)].earlier is not None
-
-    def expect_pairs(self, pairs: Sequence[Clique], marginals: Sequence[Array | None]) -> None:
-        """Adds pairs that are neither scored nor measured, with their marginals in a model."""
-        for pair, cells in zip(pairs, marginals, strict=True):
-            if cells is not None:
-                self.refer(pair, cells)
-        if self._earlier is not None and pairs:
-            self._expect_earlier(self._earlier)
-
-    def unexpected(self, workload: Workload) -> list[Clique]:
-        """The workload's pairs of which nothing is known but what an earlier table leads to expect."""
-        if self._earlier is None:
-            return []
-        pairs = {
-            pair for clique in workload.cliques for pair in itertools.combinations(clique, 2)
-        }
-        return [
-            pair
-            for pair in sorted(pairs, key=lambda pair: [self.domain.position(name) for name in pair])
-            if View(pair) not in self.effects
-            and min(self.domain.shape(pair)) > 1
-            and self.domain.cells(pair) <= LARGEST_ADJUSTED
-        ]
 
     def average_of(self, clique: Clique) -> Observed | None:
         """The average of the measurements of an interaction of codes; None without any."""
@@ -145,18 +125,16 @@ class Knowledge:
 
     def expected_early(self, cliques: Sequence[Clique]) -> dict[Clique, Array]:
         """Marginals of an earlier table, of those cliques of which it is not known to be wrong."""
-        if self._earlier is None:
+        if self.earlier is None:
             return {}
-        margins, found = self.margins(), {}
-        for clique in cliques:
-            effect = self.effects.get(View(clique))
-            if effect is None or effect.belief_in_earlier(self.records) > 0.5:
-                found[clique] = self._earlier.cells(clique, margins, self.records)
-        return found
+        found = {clique: self.effects.get(View(clique)) for clique in cliques}
+        return {
+            clique: self.earlier.cells(clique, self._margins(), self.records)
+            for clique, effect in found.items()
+            if effect is None or effect.belief_in_earlier(self.records) > _LIKELY
+        }
 
-    def score(
-        self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array]
-    ) -> None:
+    def score(self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array]) -> None:
         """Adds scores; a candidate's earlier score is averaged with the new one.
 
         Args:
@@ -298,31 +276,22 @@ class Knowledge:
             prior = learned_prior([self.effects[View(clique)] for clique in pool], self.records)
             for clique in pool:
                 self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
-        if self._earlier is not None:
-            self._expect_earlier(self._earlier)
+        if self.earlier is not None:
+            expected = self.earlier.expected(self.in_codes(), self._margins(), self.records)
+            self.effects |= {View(clique): effect for clique, effect in expected.items()}
 
-    def _expect_earlier(self, earlier: EarlierTable) -> None:
-        """Learns how near interactions are to those of an earlier table, and expects them there."""
-        by_size: dict[int, dict[Clique, Effect]] = {}
-        for clique, effect in self.in_codes().items():
-            by_size.setdefault(len(clique), {})[clique] = effect
-        for effects in by_size.values():
-            for clique, effect in earlier.expected(effects, self.margins(), self.records).items():
-                self.effects[View(clique)] = effect
-
-    def margins(self) -> dict[str, Array]:
+    def _margins(self) -> dict[str, Array]:
         """The positive counts of each measured attribute."""
         return {clique[0]: np.maximum(one[0], SETTINGS.least_cell) for clique, one in self._denoised.items()}
 
     def _estimate_counts(self, measured: Collection[Clique]) -> None:
         """Estimates the counts of these attributes, and of all with few values, which say of each other."""
         if measured:
-            asked = [c for c, one in self.ones.items() if c in measured or is_short(one.values)]
-            if self._earlier is not None:
-                asked = list(self.ones)
+            every = self.earlier is not None
+            asked = [c for c, one in self.ones.items() if every or c in measured or is_short(one.values)]
             known = [self._one_way(clique) for clique in asked]
-            if self._earlier is not None:
-                known = self._earlier.averaged(asked, known, self.records)
+            if self.earlier is not None:
+                known = self.earlier.averaged(asked, known, self.records)
             estimates = denoise(known, self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 

@@ -24,8 +24,9 @@ import numpy as np
 from ....common.data.domain import Clique
 from ..parts.consistency import onto
 from .components import Array, Axis, expected_axis, log_prior, ranks
-from .effects import Effect, Prediction
+from .effects import Effect
 from .factors import predicted_pairs
+from .observed import Prediction
 from .settings import SETTINGS
 
 Key = TypeVar("Key", bound=Hashable)

@@ -125,7 +125,7 @@ class Run:
         return model
 
     def _score(self, model: MarkovRandomField, wanted: Sequence[Clique], budget: Fraction) -> None:
-        """Scores candidates: against the model, or what an earlier table leads to expect if that is likely."""
+        """Scores candidates: beside the model, or an earlier table where that is likely right."""
         step, known = self._measuring.steps["scores"].name, self._known
         marginals = zip(wanted, model.marginals_within_limits(wanted), strict=True)
         cells = {clique: cells for clique, cells in marginals if cells is not None}
@@ -134,7 +134,7 @@ class Run:
         known.score(scored, {clique: cells[clique] for clique in expected})
 
     def _expected(self, clique: Clique, part: float) -> bool:
-        """Whether a selected interaction is left to what an earlier table says, which the split finds enough."""
+        """Whether a selected interaction is not measured, since an earlier table says enough of it."""
         if self._known.effect(clique).earlier is None or clique in zeros_of(self._domain).learned:
             return False
         return part <= SETTINGS.least_part * float(self._measurer.accountant.remaining)

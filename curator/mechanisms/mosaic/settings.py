@@ -39,6 +39,10 @@ class Settings:
         most_values: covariances are learned of attributes of at most so many values.
         ranks: number of ranks of coefficients whose coupling is told apart.
         coupling_observations: number of coefficients for which no coupling counts.
+        earlier_count: records added to a marginal of an earlier table, spread over its cells.
+        drift: usual typical distance of interactions from those of an earlier table that is right.
+        drift_spread: deviation of the logarithm of this.
+        sceptical: weight of the prior expectation that few interactions are near those of an earlier table.
         factors: number of factors from which pairs are predicted.
         predicted_from: fewest attributes of a table whose pairs are predicted.
         fitted_noise: share of an interaction's noise variance that a fit of all marginals leaves.
