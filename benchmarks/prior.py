@@ -1,9 +1,9 @@
 """How much closer `mosaic` is with a table that is known beforehand, and whether a wrong one does harm.
 
-Reference: the same release without a prior, in the same run. A table is split at random: one half is released,
-the other half becomes the prior:
+Reference: the same release without a prior, in the same run. A table is split at random: one half is
+released, the other half becomes the prior:
 
-- `last year`: a third of its rows left, some kinds of rows more often than others, and one cell of fifty is
+- `last year`: two thirds of its rows, some kinds of rows more often than others, and one cell of fifty is
   another row's;
 - `drifted`: the same, more than three times as strongly, and one cell of five is another row's;
 - `apart`: each column is shuffled for itself, so that no pair is as it was;

@@ -69,7 +69,7 @@ class EarlierTable:
         return _raked(self.counts(clique, records), clique, self.table.domain.shape(clique), margins)
 
     def expected(
-        self, effects: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float
+        self, effects: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float, share: float
     ) -> dict[Clique, Effect]:
         """Interactions as this table leads to expect them, as far as all of them say that it does.
 
@@ -77,6 +77,7 @@ class EarlierTable:
             effects: interactions of two and more attributes.
             margins: attribute -> its positive counts.
             records: number of records.
+            share: the share of attributes that this table is right about, as is expected of interactions.
         """
         found: dict[Clique, Effect] = {}
         for size in sorted({len(clique) for clique in effects}):
@@ -88,9 +89,11 @@ class EarlierTable:
             known = [one for one in pool.values() if one.effect.checked or one.effect.observed]
             known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
             ratios = [[one.ratios(weight, records) for one in known] for weight in _LEFT]
-            weight, drift, share = _learned(np.array(ratios).reshape(len(_LEFT), -1, len(_DRIFTS)), _LEFT)
+            weight, drift, right = _learned(
+                np.array(ratios).reshape(len(_LEFT), -1, len(_DRIFTS)), _LEFT, share
+            )
             found |= {
-                clique: one.effect.with_earlier(one.prediction(weight, drift, share))
+                clique: one.effect.with_earlier(one.prediction(weight, drift, right))
                 for clique, one in pool.items()
             }
         return found
@@ -104,8 +107,8 @@ class EarlierTable:
 
     def averaged(
         self, cliques: Sequence[Clique], noisy: Sequence[tuple[Array, Array]], records: float
-    ) -> list[tuple[Array, Array]]:
-        """Noisy counts, averaged with those of this table, and what variance is left.
+    ) -> tuple[list[tuple[Array, Array]], float]:
+        """Noisy counts, averaged with those of this table, what variance is left, and the share that is right.
 
         Args:
             cliques: of each, one attribute.
@@ -127,7 +130,7 @@ class EarlierTable:
             np.logaddexp.reduce(log + _around(np.hypot(_DRIFTS, floor)), axis=-1) - without
             for log, without, floor in zip(logs, far, floors, strict=True)
         ]
-        _, drift, share = _learned(np.array([ratios]), np.ones(1))
+        _, drift, share = _learned(np.array([ratios]), np.ones(1), SETTINGS.right)
         found = []
         for (values, variances), component, log, without, floor in zip(
             noisy, near, logs, far, floors, strict=True
@@ -139,7 +142,7 @@ class EarlierTable:
             away = means - component.away  # From the noisy counts.
             spread = belief * (1 - belief) * away**2
             found.append((values + belief * away, belief * left + (1 - belief) * variances + spread))
-        return found
+        return found, share
 
     def _sampling(self, clique: Clique, cells: Array, records: float) -> float:
         """Expected L1 distance of this table's interaction by sampling alone, as a share of the records."""
@@ -193,19 +196,21 @@ def _raked(cells: Array, clique: Clique, shape: Sequence[int], margins: Mapping[
     return rake(cells, shape, [((axis,), margins[name]) for axis, name in enumerate(clique)])
 
 
-def _learned(ratios: Array, weights: Array) -> tuple[float, float, float]:
+def _learned(ratios: Array, weights: Array, expected: float) -> tuple[float, float, float]:
     """The weight, the typical distance of those that are near as a share of the records, and their share.
 
     Args:
         ratios: for each weight, interaction and distance of the grid, the logarithm of how much likelier what
             is known is if it is near.
-        weights: that are compared.
+        weights: that are compared; the first is the usual one.
+        expected: prior mean of the share.
     """
     near, far = np.log(_SHARES)[:, None, None], np.log1p(-_SHARES)[:, None, None]
     usual = -0.5 * (np.log(_DRIFTS / SETTINGS.drift) / SETTINGS.drift_spread) ** 2
-    usual = usual + SETTINGS.sceptical * np.log1p(-_SHARES)[:, None]
+    usual = usual + (1 / expected - 2) * np.log1p(-_SHARES)[:, None]
     logs = np.array([np.logaddexp(near + each, far).sum(axis=1) + usual for each in ratios])
-    best = int(np.argmax(np.logaddexp.reduce(logs, axis=(1, 2))))
+    usual_weight = np.where(weights == weights[0], 0.0, -SETTINGS.left)
+    best = int(np.argmax(np.logaddexp.reduce(logs, axis=(1, 2)) + usual_weight))
     likely = np.exp(logs[best] - logs[best].max())
     likely /= likely.sum()
     drift = math.exp(float(likely.sum(axis=0) @ np.log(_DRIFTS)))

@@ -164,8 +164,13 @@ class Effect:
     def unknown(self, records: float) -> float:
         """Posterior mean of the distance from what is expected without a measurement, in records."""
         alone, near = self._expected(records)
-        belief = self.belief_in_earlier(records)
-        return (1 - belief) * alone + belief * near
+        if self.earlier is None:
+            return alone
+        belief, apart = self.belief_in_earlier(records), self._l1(self._from(self.earlier))
+        # The estimate is between what both say.
+        return (1 - belief) * math.hypot(alone, belief * apart) + belief * math.hypot(
+            near, (1 - belief) * apart
+        )
 
     @cached_property
     def beside_earlier(self) -> Effect:

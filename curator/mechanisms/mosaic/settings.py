@@ -42,7 +42,8 @@ class Settings:
         earlier_count: records added to a marginal of an earlier table, spread over its cells.
         drift: usual typical distance of interactions from those of an earlier table that is right.
         drift_spread: deviation of the logarithm of this.
-        sceptical: weight of the prior expectation that few interactions are near those of an earlier table.
+        right: expected share of attributes whose counts are near those of an earlier table.
+        left: log-odds against interactions that are weaker than those of an earlier table.
         factors: number of factors from which pairs are predicted.
         predicted_from: fewest attributes of a table whose pairs are predicted.
         fitted_noise: share of an interaction's noise variance that a fit of all marginals leaves.
@@ -97,7 +98,8 @@ class Settings:
     earlier_count: float = 1.0
     drift: float = 0.03
     drift_spread: float = 1.0
-    sceptical: float = 2.0
+    right: float = 0.3
+    left: float = 1.0
     factors: int = 8
     predicted_from: int = 5
     fitted_noise: float = 0.7
