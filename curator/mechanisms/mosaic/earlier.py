@@ -108,7 +108,7 @@ class EarlierTable:
     def averaged(
         self, cliques: Sequence[Clique], noisy: Sequence[tuple[Array, Array]], records: float
     ) -> tuple[list[tuple[Array, Array]], float]:
-        """Noisy counts, averaged with those of this table, what variance is left, and the share that is right.
+        """Noisy counts, averaged with those of this table, and their variances; the share that is right.
 
         Args:
             cliques: of each, one attribute.
