@@ -145,8 +145,8 @@ class SplitProblem:
         price: variance of a cell times the cost, in counts^2 rho, shape (interactions,).
         marginals: indices of each marginal's interactions, padded with -1; shape (marginals, any).
         weights: weights of the marginals, shape (marginals,).
-        left_out: the L1 error of each interaction if it is left out, shape (interactions,); NaN where that is
-            what is unknown of it.
+        left_out: the L1 error of each interaction if it is left out, shape (interactions,); NaN, or None for
+            all, where that is what is unknown of it.
     """
 
     deviations: Array
@@ -155,7 +155,7 @@ class SplitProblem:
     price: Array
     marginals: NDArray[np.int64]
     weights: Array
-    left_out: Array
+    left_out: Array | None = None
 
     def split(self, total: float) -> tuple[Array, Array]:
         """The budget split that minimises the predicted error of the workload.
@@ -203,6 +203,8 @@ class SplitProblem:
     def sizes(self) -> Array:
         """The L1 error of each interaction if it is left out, shape (interactions,)."""
         unknown = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
+        if self.left_out is None:
+            return np.asarray(unknown)
         return np.where(np.isnan(self.left_out), unknown, self.left_out)
 
     def error(self, parts: Array) -> float:

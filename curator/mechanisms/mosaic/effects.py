@@ -175,10 +175,9 @@ class Effect:
     @cached_property
     def beside_earlier(self) -> Effect:
         """The effect as scores beside the earlier table show it; others tell sizes and not directions."""
-        seen = (None, 0.0, None)
-        if self.checked is not None:
-            seen = self.checked.distance, self.checked.deviation, self.checked.cells
-        scored = replace(self, distance=seen[0], deviation=seen[1], compared=seen[2])
+        scored = replace(self, distance=None, deviation=0.0, compared=None)
+        if (seen := self.checked) is not None:
+            scored = replace(self, distance=seen.distance, deviation=seen.deviation, compared=seen.cells)
         return self._share_properties(scored, (*_OF_REFERENCE, "components"))
 
     def _expected(self, records: float) -> tuple[float, float]:
@@ -191,7 +190,7 @@ class Effect:
 
     def belief_in_earlier(self, records: float) -> float:
         """Posterior probability that the interaction is as an earlier table leads to expect."""
-        return dict(self._beliefs(records)).get("earlier", 0.0)
+        return self.beliefs(records).get("earlier", 0.0)
 
     def estimate(self, records: float) -> tuple[Array, Array]:
         """The reference plus the posterior mean of the interaction, and deviations of its cells.
@@ -205,7 +204,7 @@ class Effect:
             for component, likely in zip(self._components, weights, strict=True)
             if likely.sum() > UNLIKELY
         ]
-        beliefs = [(getattr(self, name), belief) for name, belief in self._beliefs(records)]
+        beliefs = [(getattr(self, name), belief) for name, belief in self.beliefs(records).items()]
         left = 1 - sum(belief for _, belief in beliefs)
         found = [(left * share, means, own) for share, means, own in found]
         for prediction, belief in beliefs:
@@ -282,7 +281,7 @@ class Effect:
     def _l1(cells: Array) -> float:
         return float(np.abs(cells).sum())
 
-    def _beliefs(self, records: float) -> list[tuple[str, float]]:
+    def beliefs(self, records: float) -> dict[str, float]:
         """Posterior probabilities that the interaction is near what is predicted, for each prediction."""
         known = {"predicted": self.predicted, "earlier": self.earlier}
         odds = {}
@@ -292,10 +291,10 @@ class Effect:
                 without, ahead = seen.evidence(records, prediction, np.array([prediction.typical]))
                 found = math.log(prediction.share) - math.log1p(-prediction.share) + float(ahead[0]) - without
                 odds[name] = max(min(found, 500.0), -500.0)
-        return [
-            (name, 1 / (1 + sum((math.exp(odds[of] - own) for of in odds if of != name), math.exp(-own))))
+        return {
+            name: 1 / (1 + sum((math.exp(odds[of] - own) for of in odds if of != name), math.exp(-own)))
             for name, own in odds.items()
-        ]
+        }
 
     def evidence(self, records: float, prediction: Prediction, typical: Array) -> tuple[float, Array]:
         """Log-likelihood of what is known without a prediction, and with it for some typical distances.
