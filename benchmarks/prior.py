@@ -52,19 +52,19 @@ def _of_another_year(codes: Codes, rng: np.random.Generator, tilt: float, mixed:
     return left
 
 
-def _apart(codes: Codes, rng: np.random.Generator) -> Codes:
+def _shuffle(codes: Codes, rng: np.random.Generator) -> Codes:
     return np.column_stack([rng.permutation(column) for column in codes.T])
 
 
-def _permuted(codes: Codes, rng: np.random.Generator) -> Codes:
+def _permute(codes: Codes, rng: np.random.Generator) -> Codes:
     return np.column_stack([rng.permutation(column.max() + 1)[column] for column in codes.T])
 
 
 KINDS: Mapping[str, Callable[[Codes, np.random.Generator], Codes]] = {
     "last year": lambda codes, rng: _of_another_year(codes, rng, 0.3, 0.02),
     "drifted": lambda codes, rng: _of_another_year(codes, rng, 1.0, 0.2),
-    "apart": _apart,
-    "permuted": _permuted,
+    "apart": _shuffle,
+    "permuted": _permute,
 }
 
 

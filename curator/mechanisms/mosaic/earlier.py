@@ -66,9 +66,9 @@ class EarlierTable:
 
     def cells(self, clique: Clique, margins: Mapping[str, Array], records: float) -> Array:
         """Its marginal with these one-way marginals, shape (n_r,)."""
-        return _raked(self.counts(clique, records), clique, self.table.domain.shape(clique), margins)
+        return _rake_singles(self.counts(clique, records), clique, self.table.domain.shape(clique), margins)
 
-    def expected(
+    def expect(
         self, effects: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float, share: float
     ) -> dict[Clique, Effect]:
         """Interactions as this table leads to expect them, as far as all of them say that it does.
@@ -89,7 +89,7 @@ class EarlierTable:
             known = [one for one in pool.values() if one.effect.checked or one.effect.observed]
             known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
             ratios = [[one.ratios(weight, records) for one in known] for weight in _LEFT]
-            weight, drift, right = _learned(
+            weight, drift, right = _learn(
                 np.array(ratios).reshape(len(_LEFT), -1, len(_DRIFTS)), _LEFT, share
             )
             found |= {
@@ -102,10 +102,10 @@ class EarlierTable:
         self, clique: Clique, effect: Effect, margins: Mapping[str, Array], records: float
     ) -> _Likeness:
         cells = self.cells(clique, margins, records)
-        reference = _raked(effect.reference, clique, effect.shape, margins)
+        reference = _rake_singles(effect.reference, clique, effect.shape, margins)
         return _Likeness(effect, cells, reference, self._sampling(clique, cells, records))
 
-    def averaged(
+    def average(
         self, cliques: Sequence[Clique], noisy: Sequence[tuple[Array, Array]], records: float
     ) -> tuple[list[tuple[Array, Array]], float]:
         """Noisy counts, averaged with those of this table, and their variances; the share that is right.
@@ -130,7 +130,7 @@ class EarlierTable:
             np.logaddexp.reduce(log + _around(np.hypot(_DRIFTS, floor)), axis=-1) - without
             for log, without, floor in zip(logs, far, floors, strict=True)
         ]
-        _, drift, share = _learned(np.array([ratios]), np.ones(1), SETTINGS.right)
+        _, drift, share = _learn(np.array([ratios]), np.ones(1), SETTINGS.right)
         found = []
         for (values, variances), component, log, without, floor in zip(
             noisy, near, logs, far, floors, strict=True
@@ -191,12 +191,12 @@ def _profile(roots: Array) -> Array:
     return np.asarray(roots / (EXPECTED_L1 * roots.sum()))
 
 
-def _raked(cells: Array, clique: Clique, shape: Sequence[int], margins: Mapping[str, Array]) -> Array:
+def _rake_singles(cells: Array, clique: Clique, shape: Sequence[int], margins: Mapping[str, Array]) -> Array:
     """Cells with these one-way marginals, shape (n_r,)."""
     return rake(cells, shape, [((axis,), margins[name]) for axis, name in enumerate(clique)])
 
 
-def _learned(ratios: Array, weights: Array, expected: float) -> tuple[float, float, float]:
+def _learn(ratios: Array, weights: Array, expected: float) -> tuple[float, float, float]:
     """The weight, the typical distance of those that are near as a share of the records, and their share.
 
     Args:

@@ -155,7 +155,7 @@ class Effect:
 
     def size(self, records: float) -> float:
         """The posterior mean of the interaction's distance from the reference, in records."""
-        alone, near = self._expected(records)
+        alone, near = self._means(records)
         if self.earlier is None:
             return alone
         belief = self.belief_in_earlier(records)
@@ -163,7 +163,7 @@ class Effect:
 
     def unknown(self, records: float) -> float:
         """Posterior mean of the distance from what is expected without a measurement, in records."""
-        alone, near = self._expected(records)
+        alone, near = self._means(records)
         if self.earlier is None:
             return alone
         belief, apart = self.belief_in_earlier(records), self._l1(self._from(self.earlier))
@@ -180,7 +180,7 @@ class Effect:
             scored = replace(self, distance=seen.distance, deviation=seen.deviation, compared=seen.cells)
         return self._share_properties(scored, (*_OF_REFERENCE, "components"))
 
-    def _expected(self, records: float) -> tuple[float, float]:
+    def _means(self, records: float) -> tuple[float, float]:
         """Posterior means of D from the reference, and from what an earlier table leads to expect."""
         scales, weights = self.sizes(records)
         if self.earlier is None:

@@ -278,7 +278,7 @@ class Knowledge:
             for clique in pool:
                 self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
         if self.earlier is not None:
-            expected = self.earlier.expected(self.in_codes(), self._margins(), self.records, self._right)
+            expected = self.earlier.expect(self.in_codes(), self._margins(), self.records, self._right)
             self.effects |= {View(clique): effect for clique, effect in expected.items()}
 
     def _margins(self) -> dict[str, Array]:
@@ -292,7 +292,7 @@ class Knowledge:
             asked = [c for c, one in self.ones.items() if every or c in measured or is_short(one.values)]
             known = [self._one_way(clique) for clique in asked]
             if self.earlier is not None:
-                known, self._right = self.earlier.averaged(asked, known, self.records)
+                known, self._right = self.earlier.average(asked, known, self.records)
             estimates = denoise(known, self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 

@@ -114,7 +114,7 @@ class Run:
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
-                new = [c for c in chosen if c not in self._surveyed and not self._expected(c, chosen[c])]
+                new = [c for c in chosen if c not in self._surveyed and not self._is_told(c, chosen[c])]
                 parts = allocate(self._budget_of({c: chosen[c] for c in new}), [sizes[c] for c in new])
                 found = [self._surveyed[clique] for clique in chosen if clique in self._surveyed]
                 found += self._measuring.measure(new, parts, rounds.name) if new else []
@@ -133,7 +133,7 @@ class Run:
         scored = score_cells(self._measurer, cells | expected, budget, step)
         known.score(scored, {clique: cells[clique] for clique in expected})
 
-    def _expected(self, clique: Clique, part: float) -> bool:
+    def _is_told(self, clique: Clique, part: float) -> bool:
         """Whether a selected interaction is not measured, since an earlier table says enough of it."""
         if self._known.effect(clique).earlier is None or clique in zeros_of(self._domain).learned:
             return False

@@ -47,7 +47,7 @@ def pairs(earlier, deviation=60.0):
         reference = np.multiply.outer(*(margins[name] for name in pair)).ravel() / RECORDS
         values = interaction(noisy(pair, deviation, place), shape)
         effects[pair] = Effect(shape, reference, observed=Observed(values, deviation**2 / 2))
-    return EarlierTable(earlier).expected(effects, margins, RECORDS, 0.5)
+    return EarlierTable(earlier).expect(effects, margins, RECORDS, 0.5)
 
 
 def error(estimates):
@@ -113,5 +113,5 @@ def test_single_counts_are_averaged_with_those_of_a_table_that_is_right_and_kept
         return sum(np.abs(x - REAL.marginal(one)).sum() for one, x in zip(ONES, found, strict=True))
 
     for earlier, most in ((LAST_YEAR, 0.6), (ANOTHER, 1.02)):
-        found, _ = EarlierTable(earlier).averaged(ONES, list(zip(counts, variances, strict=True)), RECORDS)
+        found, _ = EarlierTable(earlier).average(ONES, list(zip(counts, variances, strict=True)), RECORDS)
         assert off([values for values, _ in found]) < most * off(counts)
