@@ -1005,7 +1005,7 @@ const verifier = (() => {
       same(plan.record_counts, slices.map((slice) => slice[0].record_count)) &&
       same(plan.parties, slices.map((slice) => slice.map((entry) => entry.attributes))) &&
       same(plan.names, slices.map((slice) => slice.map((entry) => entry.name))) &&
-      !Number(plan.records_sigma) && !plan.unseen.length;
+      !Number(plan.records_sigma) && !plan.unseen.length && !plan.prior;
     checks.push(check("table", table, `${signed.roster.length} parties, as signed`, "other parties, attributes or numbers of records than in the signed terms"));
     if (plan.alignment || signed.alignment) {
       const [stated, found] = [plan.alignment, signed.alignment];
