@@ -64,8 +64,10 @@ def sweep(
         weights: of the rows, shape (rows,).
         following: whether the next row is of the same parent, shape (rows,).
         free: the columns that are drawn.
-        pairs: all pairs of such a column.
+        pairs: all pairs of such a column; none if each stands alone.
     """
+    if not pairs:
+        return 0
     starts = np.cumsum([0, *(pair.over.size for pair in pairs)])
     lines = np.concatenate([pair.over.ravel() for pair in pairs])
     layouts = [_layout(one, pairs, starts) for one in free]
