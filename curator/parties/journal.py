@@ -47,6 +47,7 @@ class Answers(Protocol):
         ...
 
 
+
 class NoJournal:
     """Keeps nothing: for simulations, which are not resumed."""
 
@@ -56,6 +57,30 @@ class NoJournal:
 
     def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
         """Nothing."""
+
+
+class Notes(Protocol):
+    """A store of notes."""
+
+    def note(self, name: str) -> bytes | None:
+        """The note under a name; None if there is none."""
+        ...
+
+    def note_once(self, name: str, value: bytes) -> bytes:
+        """Adds a note unless the name is taken; returns the note under the name, durable on return."""
+        ...
+
+
+class NoNotes:
+    """Keeps nothing: for simulations, which are not resumed."""
+
+    def note(self, name: str) -> bytes | None:
+        """Nothing."""
+        return None
+
+    def note_once(self, name: str, value: bytes) -> bytes:
+        """The value."""
+        return value
 
 
 class Journal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from ...common.canonical.terms import decode_terms, encode_terms
@@ -10,6 +10,7 @@ from ...common.crypto.identity import Identity
 from ...common.errors import MosaicError
 from ...common.history import START
 from ...common.promises.statement import Claim, check_statement
+from ...common.protocols.dropouts.plan import DropoutPlan
 from ...common.terms import ReleaseTerms
 from ..certificates.statements import Signatures
 from ..certificates.verify import sign_terms
@@ -45,30 +46,41 @@ def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
 
 
 def signatures_of(
-    claim: Claim, agreement: Agreement, asking: Asking, marks: Marks | None = None
+    claim: Claim,
+    agreement: Agreement,
+    asking: Asking,
+    marks: Marks | None = None,
+    gone: Collection[str] = (),
 ) -> Signatures:
     """The signed statements of the parties and dealers on a release, each checked.
 
-    A curator that deals signs nothing but the terms.
+    A curator that deals signs nothing but the terms. Parties that dropped out before, and those that do so
+    now where the terms allow it, are left out.
 
     Args:
         claim: certificate that they are asked to sign.
         agreement: who takes part, and the terms that they accepted.
         asking: how to wait for them.
         marks: marks of their ledgers that were seen before; kept up to date.
+        gone: names of the parties that dropped out before.
     """
     marks = Marks() if marks is None else marks
     terms = encode_terms(agreement.terms)
     clients = agreement.federation.clients_of(agreement.terms)
     identities = {entry.name: entry.identity for entry in agreement.terms.plan.participants}
-    statements = {
-        name: asking.persist(partial(client.certify, claim), nothing_delivered)
-        for name, client in clients.items()
-    }
+    plan = agreement.terms.plan
+    if isinstance(plan, DropoutPlan):
+        left = {name: partial(client.certify, claim) for name, client in clients.items() if name not in gone}
+        statements = asking.each(left, plan.may_drop_out - len(gone))
+    else:
+        statements = {
+            name: asking.persist(partial(client.certify, claim), nothing_delivered)
+            for name, client in clients.items()
+        }
     for name, statement in statements.items():
         check_statement(statement, identities[name], terms, claim.certificate)
         marks.follow(name, identities[name], START, statement.mark)
-    parties = {entry.name: statements.pop(entry.name) for entry in agreement.terms.plan.roster}
+    parties = {entry.name: statements.pop(entry.name) for entry in plan.roster if entry.name in statements}
     return Signatures.of(terms, agreement.signature, parties, statements)
 
 

@@ -79,7 +79,7 @@ def release_over_parties(
         PolicyError: a party does not allow the release. It is abandoned unless it waits for an operator.
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
-    order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
+    order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s, notes=journal)
     asked = today or datetime.now(UTC).date()
     about = replace(order.spec.about, asked=asked.isoformat())
     proposal = order.with_spec(about=about).proposal(journal.release_id)
@@ -120,7 +120,8 @@ def release_over_parties(
             "the table format and the version, and on the machine, that began it"
         )
     claim = Claim(journal.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
-    signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
+    gone = [one.party for one in certificate.dropouts]
+    signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks, gone))
     return Released(made.synthetic, made.fitted, signed)
 
 

@@ -197,6 +197,7 @@ def make_release(
         observers=measurer.observers,
         packages=_packages(order, measurer),
         opinions=opinions(),
+        dropouts=measurer.dropouts,
     )
     return Released(synthetic, fitted, certificate)
 
