@@ -225,6 +225,10 @@ class Journal:
         assert noted is not None
         return noted
 
+    def note_latest(self, name: str, value: bytes) -> None:
+        """Adds a note, in place of an earlier one."""
+        self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
+
     def bind(self, kind: str, of: str, digest: str) -> str:
         """Keeps what a secret of the curator's own dealer hides; see `BindingStore`."""
         return self.note_once(_bound(kind, of), digest.encode()).decode()

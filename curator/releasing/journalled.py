@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
@@ -12,6 +13,7 @@ from ...common.history import START
 from ...common.promises.statement import Claim, check_statement
 from ...common.protocols.dropouts.plan import DropoutPlan
 from ...common.terms import ReleaseTerms
+from ..certificates.certificate import Certificate
 from ..certificates.statements import Signatures
 from ..certificates.verify import sign_terms
 from ..parties.asking import Asking
@@ -82,6 +84,23 @@ def signatures_of(
         marks.follow(name, identities[name], START, statement.mark)
     parties = {entry.name: statements.pop(entry.name) for entry in plan.roster if entry.name in statements}
     return Signatures.of(terms, agreement.signature, parties, statements)
+
+
+def end_at_dropped_out(agreement: Agreement, certificate: Certificate) -> None:
+    """Ends a certified release at the parties that did not sign, where they can be reached again.
+
+    Their keys are erased, and what they did not spend is no longer reserved.
+
+    Args:
+        agreement: who took part.
+        certificate: with signatures.
+    """
+    signing = () if certificate.signed is None else certificate.signed.parties
+    missing = {member.name for member in agreement.terms.plan.roster} - {said.name for said in signing}
+    for name, client in agreement.federation.clients_of(agreement.terms).items():
+        if name in missing:
+            with contextlib.suppress(MosaicError):
+                client.abandon(agreement.terms.release_id)
 
 
 def _abandonment_text(failed: Mapping[str, str]) -> str:

@@ -29,8 +29,9 @@ from ..parties.dealer import CuratorDealer
 from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
 from ..parties.marks import Marks
+from ..parties.remembered import RememberedConnection
 from .agreement import agree
-from .journalled import giving_up, sealing, signatures_of
+from .journalled import end_at_dropped_out, giving_up, sealing, signatures_of
 from .memory import check_memory
 from .planning.plan import ReleasePlan
 from .release import Released, ReleaseOrder, make_release
@@ -80,6 +81,11 @@ def release_over_parties(
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
     order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s, notes=journal)
+    if order.spec.may_drop_out:
+        links = [
+            [RememberedConnection(link, name, journal) for name, link in zip(names, row, strict=True)]
+            for names, row in zip(plan.slices, links, strict=True)
+        ]
     asked = today or datetime.now(UTC).date()
     about = replace(order.spec.about, asked=asked.isoformat())
     proposal = order.with_spec(about=about).proposal(journal.release_id)
@@ -122,6 +128,7 @@ def release_over_parties(
     claim = Claim(journal.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
     gone = [one.party for one in certificate.dropouts]
     signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks, gone))
+    end_at_dropped_out(agreement, signed)
     return Released(made.synthetic, made.fitted, signed)
 
 
