@@ -299,12 +299,14 @@ class Remaining:
         query: SHA-256 of the query, as hexadecimal digits.
         before: places in the roster of the parties that had dropped out before it was asked.
         absent: places of all parties that are not in the answer, those too.
+        lost: places of the parties that are in the answer and have dropped out since.
     """
 
     release_id: str
     query: str
     before: tuple[int, ...]
     absent: tuple[int, ...]
+    lost: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -325,12 +327,10 @@ class Unmasking:
     Attributes:
         remaining: who is in the answer.
         signatures: what each party of the roster replied to `Remaining`; empty of those that did not.
-        lost: places of the parties that are in the answer and have dropped out since.
     """
 
     remaining: Remaining
     signatures: tuple[bytes, ...]
-    lost: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ class Dropout:
     Attributes:
         party: its name.
         answers: number of the first queries of the release whose answers contain its own.
-        query: SHA-256 of the first query whose answer does not, as hexadecimal digits; empty if there was none.
+        query: SHA-256 of the query at which the others agreed that it dropped out, as hexadecimal digits.
         before: places in the roster of the parties that had dropped out before that query.
         absent: places of all parties that are not in its answer.
+        lost: places of those that are in it and dropped out before it was opened.
         signatures: of each party of the roster over that; empty of those that did not sign.
     """
 
@@ -23,8 +24,9 @@ class Dropout:
     query: str
     before: tuple[int, ...]
     absent: tuple[int, ...]
+    lost: tuple[int, ...]
     signatures: tuple[bytes, ...]
 
     def __post_init__(self) -> None:
-        if self.answers < 0 or not self.party or bool(self.query) != bool(self.signatures):
-            raise ValueError("expected a party, a number of answers, and signatures if another answer came")
+        if self.answers < 0:
+            raise ValueError("expected a number of answers")

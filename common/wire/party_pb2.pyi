@@ -308,16 +308,18 @@ class AnswerRequest(_message.Message):
     def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ..., before: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Remaining(_message.Message):
-    __slots__ = ("release_id", "query", "before", "absent")
+    __slots__ = ("release_id", "query", "before", "absent", "lost")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     BEFORE_FIELD_NUMBER: _ClassVar[int]
     ABSENT_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query: str
     before: _containers.RepeatedScalarFieldContainer[int]
     absent: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, release_id: _Optional[str] = ..., query: _Optional[str] = ..., before: _Optional[_Iterable[int]] = ..., absent: _Optional[_Iterable[int]] = ...) -> None: ...
+    lost: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, release_id: _Optional[str] = ..., query: _Optional[str] = ..., before: _Optional[_Iterable[int]] = ..., absent: _Optional[_Iterable[int]] = ..., lost: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Agreed(_message.Message):
     __slots__ = ("signature",)
@@ -326,14 +328,12 @@ class Agreed(_message.Message):
     def __init__(self, signature: _Optional[bytes] = ...) -> None: ...
 
 class Unmasking(_message.Message):
-    __slots__ = ("remaining", "signatures", "lost")
+    __slots__ = ("remaining", "signatures")
     REMAINING_FIELD_NUMBER: _ClassVar[int]
     SIGNATURES_FIELD_NUMBER: _ClassVar[int]
-    LOST_FIELD_NUMBER: _ClassVar[int]
     remaining: Remaining
     signatures: _containers.RepeatedScalarFieldContainer[bytes]
-    lost: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, remaining: _Optional[_Union[Remaining, _Mapping]] = ..., signatures: _Optional[_Iterable[bytes]] = ..., lost: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, remaining: _Optional[_Union[Remaining, _Mapping]] = ..., signatures: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Unmasked(_message.Message):
     __slots__ = ("own", "pairs", "shares")

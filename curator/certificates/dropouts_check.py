@@ -74,11 +74,13 @@ def _fault(
     one: Dropout, place: int, plan: DropoutPlan, terms: ReleaseTerms, entries: Sequence[Entry]
 ) -> str:
     """What is wrong with what is stated of a party; empty if nothing is."""
-    if not one.query:
-        return "" if one.answers == len(entries) else "dropped out before other answers than stated"
-    if one.answers >= len(entries) or entries[one.answers].query.hex() != one.query or place not in one.absent:
-        return "dropped out before another query than the ledgers have"
-    remaining = Remaining(terms.release_id, one.query, one.before, one.absent)
+    # The one after its last answer; or that one, if it dropped out before that was opened.
+    at = one.answers - (place in one.lost)
+    if not 0 <= at < len(entries) or entries[at].query.hex() != one.query:
+        return "dropped out at another query than the ledgers have"
+    if place not in (*one.absent, *one.lost):
+        return "the others did not sign that it dropped out"
+    remaining = Remaining(terms.release_id, one.query, one.before, one.absent, one.lost)
     try:
         check_agreed(plan, terms_digest(terms), remaining, one.signatures)
     except MosaicError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -32,19 +32,8 @@ from ..parties.asking import Asking
 from ..parties.client import PartyClient
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """What is known of a query whose answer was opened; places are those of the roster.
-
-    Attributes:
-        remaining: who is in its answer.
-        signatures: of the parties, over that.
-        lost: places of those in the answer that dropped out before it was opened.
-    """
-
-    remaining: Remaining
-    signatures: tuple[bytes, ...]
-    lost: tuple[int, ...]
+Agreed = tuple[Remaining, tuple[bytes, ...]]
+"""Who is in an answer and who dropped out, and the signatures of each party of the roster over it."""
 
 
 class Rounds:
@@ -74,8 +63,7 @@ class Rounds:
     @property
     def dropouts(self) -> tuple[Dropout, ...]:
         """The parties that dropped out so far, in the roster's order."""
-        last = (Dropout(self._name(p), len(self._absent), "", (), (), ()) for p in self.gone)
-        return tuple(self._dropouts.get(p, one) for p, one in zip(self.gone, last, strict=True))
+        return tuple(self._dropouts[place] for place in self.gone)
 
     def begin(self, introduction: Introduction) -> None:
         """Introduces the parties to each other, and keeps the points of their keys.
@@ -114,16 +102,9 @@ class Rounds:
             ProtocolError: a party did not follow the protocol.
         """
         remaining, total = self._answered(asked, words)
-        inside = [p for p in range(len(self._clients)) if p not in remaining.absent]
-        lost = [p for p in inside if self._notes.note(_lost_note(asked, p)) is not None]
-        agreeing = {p: partial(self._clients[p].agree, remaining) for p in inside if p not in lost}
-        signed = self._asking.each(agreeing, self._spared(remaining.absent, lost))
-        signatures = tuple(signed.get(p, b"") for p in range(len(self._clients)))
-        check_agreed(self._plan, self._terms, remaining, signatures)
-        lost = sorted({*lost, *(p for p in inside if p not in signed)})
-        told, lost = self._unmasked(asked, Unmasking(remaining, signatures), inside, lost)
-        total -= self._masks(remaining, told, lost, words)
-        self._end(asked, self._notes.note_once(_ended_note(asked), _to_note(_Ended(remaining, signatures, tuple(lost)))))
+        (remaining, signatures), told = self._told(asked, remaining)
+        total -= self._masks(remaining, told, words)
+        self._end(asked, self._notes.note_once(_ended_note(asked), _to_note((remaining, signatures))))
         return self._plan.ring.as_signed(total)
 
     def _answered(self, asked: MarginalQuery, words: int) -> tuple[Remaining, Words]:
@@ -145,26 +126,32 @@ class Rounds:
         stated = Remaining(self._release_id, query_digest(asked), self.gone, tuple(json_of(head)))
         return stated, np.frombuffer(body, dtype=ring.dtype).copy()
 
-    def _unmasked(
-        self, asked: MarginalQuery, asking: Unmasking, inside: Sequence[int], lost: Sequence[int]
-    ) -> tuple[Mapping[int, Unmasked], list[int]]:
-        """What the parties that remain tell of the masks, and which of the others are in the sum."""
+    def _told(self, asked: MarginalQuery, answered: Remaining) -> tuple[Agreed, Mapping[int, Unmasked]]:
+        """What the parties that remain agree on and tell of the masks, also if more drop out meanwhile."""
+        inside = [p for p in range(len(self._clients)) if p not in answered.absent]
+        lost = [p for p in inside if self._notes.note(_lost_note(asked, p)) is not None]
         while True:
-            lost = sorted(lost)
             for place in lost:
-                # The others count a party as gone once they gave shares of its keys.
+                # Whoever agreed that a party dropped out does not take it back.
                 self._notes.note_once(_lost_note(asked, place), b"")
-            wanted = Unmasking(asking.remaining, asking.signatures, tuple(lost))
-            steps = {p: partial(self._clients[p].unmask, wanted) for p in inside if p not in lost}
-            told = self._asking.each(steps, self._spared(asking.remaining.absent, lost))
-            if len(told) == len(steps):
-                return told, lost
-            lost = [*lost, *(p for p in steps if p not in told)]
+            remaining = replace(answered, lost=tuple(sorted(lost)))
+            left = [p for p in inside if p not in lost]
+            spared = self._spared(remaining.absent, lost)
+            signed = self._asking.each({p: partial(self._clients[p].agree, remaining) for p in left}, spared)
+            lost += [p for p in left if p not in signed]
+            if len(signed) < len(left):
+                continue
+            signatures = tuple(signed.get(p, b"") for p in range(len(self._clients)))
+            check_agreed(self._plan, self._terms, remaining, signatures)
+            wanted = Unmasking(remaining, signatures)
+            told = self._asking.each({p: partial(self._clients[p].unmask, wanted) for p in left}, spared)
+            if len(told) == len(left):
+                return (remaining, signatures), told
+            lost += [p for p in left if p not in told]
 
-    def _masks(
-        self, remaining: Remaining, told: Mapping[int, Unmasked], lost: Sequence[int], words: int
-    ) -> Words:
+    def _masks(self, remaining: Remaining, told: Mapping[int, Unmasked], words: int) -> Words:
         """The sum of all masks in the answers of a sum."""
+        lost = remaining.lost
         left = [place for place in remaining.absent if place not in remaining.before]
         each = 1 + len(left)
         if any(len(one.pairs) != len(left) or len(one.shares) != each * len(lost) for one in told.values()):
@@ -189,13 +176,13 @@ class Rounds:
 
     def _end(self, asked: MarginalQuery, noted: bytes) -> None:
         """Takes over who dropped out until the answer to a query was opened."""
-        ended = _of_note(self._release_id, query_digest(asked), noted)
-        said = ended.remaining
-        for place in said.absent:
-            stated = (said.query, said.before, said.absent, ended.signatures)
-            self._dropouts.setdefault(place, Dropout(self._name(place), len(self._absent), *stated))
+        said, signatures = _of_note(self._release_id, query_digest(asked), noted)
+        for place in (*said.absent, *said.lost):
+            answers = len(self._absent) + (place in said.lost)
+            stated = (said.query, said.before, said.absent, said.lost, signatures)
+            self._dropouts.setdefault(place, Dropout(self._name(place), answers, *stated))
         self._absent[asked.query_id] = said.absent
-        self.gone = tuple(sorted({*said.absent, *ended.lost}))
+        self.gone = tuple(sorted((*said.absent, *said.lost)))
 
     def _key_points(self, place: int) -> bytes:
         found = self._clients[place].key_points(self._release_id)
@@ -223,13 +210,12 @@ def _ended_note(asked: MarginalQuery) -> str:
     return f"opened {asked.query_id}"
 
 
-def _to_note(ended: _Ended) -> bytes:
-    said = ended.remaining
-    signed = [signature.hex() for signature in ended.signatures]
-    return json.dumps([said.before, said.absent, signed, ended.lost]).encode()
+def _to_note(agreed: Agreed) -> bytes:
+    said, signatures = agreed
+    return json.dumps([said.before, said.absent, said.lost, [one.hex() for one in signatures]]).encode()
 
 
-def _of_note(release_id: str, query: str, noted: bytes) -> _Ended:
-    before, absent, signed, lost = json_of(noted)
-    remaining = Remaining(release_id, query, tuple(before), tuple(absent))
-    return _Ended(remaining, tuple(map(bytes.fromhex, signed)), tuple(lost))
+def _of_note(release_id: str, query: str, noted: bytes) -> Agreed:
+    before, absent, lost, signatures = json_of(noted)
+    remaining = Remaining(release_id, query, tuple(before), tuple(absent), tuple(lost))
+    return remaining, tuple(map(bytes.fromhex, signatures))

@@ -7,7 +7,14 @@ import os
 import sys
 import time
 
-_IMPORTED = ["dpmosaic.command", "dpmosaic.party.operating.role_commands", "dpmosaic.party.serving.daemon"]
+_IMPORTED = [
+    "dpmosaic.command",
+    "dpmosaic.party.operating.role_commands",
+    "dpmosaic.party.serving.daemon",
+    "grpc._server",
+    "numpy.ma",
+    "sqlglot.generators.duckdb",
+]
 _START_S = 120.0
 
 

@@ -35,12 +35,12 @@ class DropoutPlan(MaskedPlan):
                 f"{MAY_DROP_OUT}: expected at least {needed} parties (twice as many as may drop out, those that "
                 f"may collude, and one), got {len(self.roster)}; let fewer drop out or collude"
             )
-        super().__post_init__()
-        if self.slice_count < len(self.roster):
+        if len({entry.slice for entry in self.roster}) < len(self.roster):
             raise DataError(
                 f"{MAY_DROP_OUT}: expected one party in each slice, since the columns of a party that drops "
                 "out cannot be replaced, got a slice of several; leave it out"
             )
+        super().__post_init__()
         if (self.alignment, self.chosen, self.related) != (None, None, None):
             raise DataError(
                 f"{MAY_DROP_OUT}: expected a release of one table, without alignment and chosen codes, got "

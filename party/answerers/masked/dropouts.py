@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from ....common.crypto.randomness import RandomStream
 from ....common.errors import ProtocolError
@@ -16,7 +16,8 @@ from ....common.protocols.dropouts.masks import own_key, pair_key, seed_of, sum_
 from ....common.protocols.dropouts.plan import DropoutPlan
 from ....common.protocols.dropouts.shares import SHARE_BYTES, points_of, share_of
 
-_ASKED, _IN_ANSWER, _GONE = "who had dropped out", "who is in an answer", "a party that dropped out"
+_ASKED, _IN_ANSWER = "who had dropped out", "who is in an answer"
+_GONE, _TOLD = "a party that dropped out", "masks of a party that dropped out"
 """Kinds of bindings."""
 
 _PAIRS, _SHARES = "its masks with others were told", "shares of its keys were told"
@@ -98,16 +99,20 @@ class Dropouts:
         return sum_of_masks(self._plan.ring, words, [seed_of(self._own, query, before)], pairs)
 
     def agree(self, remaining: Remaining) -> bytes:
-        """Signs who is in an answer to which this party added its own; it signs one set for each query.
+        """Signs who is in an answer to which this party added its own, and who dropped out.
+
+        Guarantee: of each query one set of absent parties; of all queries, parties that dropped out stay so.
 
         Raises:
-            ProtocolError: it has not answered the query with these parties, is absent itself, knows of another
-                party that dropped out, or signed another set.
+            ProtocolError: it has not answered the query with these parties, has dropped out itself, or signed
+                something else before.
         """
         self._check_answered(remaining)
-        if self._binding.used(_IN_ANSWER, remaining.query) is None:
-            self._check_gone(remaining.before)
+        gone = {*remaining.absent, *remaining.lost}
+        self._check_gone(gone)
         self._binding.use(_IN_ANSWER, remaining.query, _digest(remaining.absent))
+        for place in gone:
+            self._binding.use(_GONE, str(place), _digest([place]))
         return self._sign(signed_bytes(self._terms, remaining))
 
     def unmask(self, asked: Unmasking) -> Unmasked:
@@ -116,24 +121,20 @@ class Dropouts:
         Guarantee: of no party both its masks with others and shares of its keys, in the whole release.
 
         Raises:
-            ProtocolError: too few signed, this party is not in the sum, more parties dropped out than may, or the
-                other kind of masks of one of them was told before.
+            ProtocolError: too few signed, this party is not in the sum, or the other kind of masks of a party that
+                dropped out was told before.
         """
-        remaining, plan = asked.remaining, self._plan
+        remaining = asked.remaining
         self._check_answered(remaining)
-        check_agreed(plan, self._terms, remaining, asked.signatures)
-        check_remaining(plan, Remaining("", "", (), tuple(sorted({*remaining.absent, *asked.lost}))))
-        if self._me in asked.lost or not set(asked.lost).isdisjoint(remaining.absent):
-            raise ProtocolError("expected other parties that are in the answer as lost; compare the plan")
+        check_agreed(self._plan, self._terms, remaining, asked.signatures)
         left = [place for place in remaining.absent if place not in remaining.before]
-        for place in left:
-            self._binding.use(_GONE, str(place), digest_of_labels([_PAIRS]))
-        for place in asked.lost:
-            self._binding.use(_GONE, str(place), digest_of_labels([_SHARES]))
+        for places, told in ((left, _PAIRS), (remaining.lost, _SHARES)):
+            for place in places:
+                self._binding.use(_TOLD, str(place), digest_of_labels([told]))
         return Unmasked(
             seed_of(self._own, remaining.query, remaining.before),
             tuple(seed_of(self._pairs[place], remaining.query, remaining.before) for place in left),
-            tuple(self._shares(asked.lost, left)),
+            tuple(self._shares(remaining.lost, left)),
         )
 
     def _shares(self, lost: Sequence[int], left: Sequence[int]) -> Iterator[bytes]:
@@ -143,20 +144,16 @@ class Dropouts:
 
     def _check_answered(self, remaining: Remaining) -> None:
         check_remaining(self._plan, remaining)
-        if self._me in remaining.absent:
+        if self._me in (*remaining.absent, *remaining.lost):
             raise ProtocolError("the release goes on without this party, which tells none of its masks")
         if self._binding.used(_ASKED, remaining.query) != _digest(remaining.before):
             raise ProtocolError("expected a query that this party answered with the same parties; ask it first")
 
-    def _check_gone(self, before: Sequence[int]) -> None:
-        """Refuses to go on with a party that dropped out."""
-        back = [
-            place
-            for place in self._streams
-            if place not in before and self._binding.used(_GONE, str(place)) is not None
-        ]
-        if back:
-            raise ProtocolError("expected a party that has dropped out to be absent for good, got it back")
+    def _check_gone(self, gone: Collection[int]) -> None:
+        """Refuses to go on with a party that dropped out, as this one signed."""
+        for place in self._streams:
+            if place not in gone and self._binding.used(_GONE, str(place)) is not None:
+                raise ProtocolError("expected a party that has dropped out to be absent for good, got it back")
 
 
 def _digest(places: Sequence[int]) -> str:
