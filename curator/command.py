@@ -324,7 +324,9 @@ def _run(session: Session, json_output: bool) -> None:
         if released.certificate.dropouts:
             gone, whole = released.certificate.dropouts, len(released.certificate.charges)
             each = ", ".join(f"{one.party} (in {one.answers} of {whole} answers)" for one in gone)
-            tell(f"dropped out: {each}; later counts are those of the others, scaled to all records", err=True)
+            tell(
+                f"dropped out: {each}; later counts are those of the others, scaled to all records", err=True
+            )
         if summary["warning"] is not None:
             tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 

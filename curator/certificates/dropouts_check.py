@@ -55,8 +55,8 @@ def check_dropouts(
     yield Check(
         "dropouts",
         True,
-        f"{len(missing)} of the {len(plan.roster)} parties, of which {plan.may_drop_out} may; what they charged "
-        "themselves is not in the certificate",
+        f"{len(missing)} of the {len(plan.roster)} parties, of which {plan.may_drop_out} may; what they "
+        "charged themselves is not in the certificate",
     )
     entries = next(iter(ledgers.values()), ())
     for one in stated:
@@ -70,9 +70,7 @@ def _finding(one: Dropout, queries: int) -> str:
     return f"dropped out; it is in the first {one.answers} of {queries} answers, as the others signed"
 
 
-def _fault(
-    one: Dropout, place: int, plan: DropoutPlan, terms: ReleaseTerms, entries: Sequence[Entry]
-) -> str:
+def _fault(one: Dropout, place: int, plan: DropoutPlan, terms: ReleaseTerms, entries: Sequence[Entry]) -> str:
     """What is wrong with what is stated of a party; empty if nothing is."""
     # The one after its last answer; or that one, if it dropped out before that was opened.
     at = one.answers - (place in one.lost)

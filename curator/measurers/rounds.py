@@ -31,7 +31,6 @@ from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
 from ..parties.client import PartyClient
 
-
 Agreed = tuple[Remaining, tuple[bytes, ...]]
 """Who is in an answer and who dropped out, and the signatures of each party of the roster over it."""
 
@@ -86,7 +85,9 @@ class Rounds:
         if asked.query_id not in self._absent:
             noted = self._notes.note(_ended_note(asked))
             if noted is None:
-                raise ProtocolError("expected the note of an answer that is noted, found none; start a new release")
+                raise ProtocolError(
+                    "expected the note of an answer that is noted, found none; start a new release"
+                )
             self._end(asked, noted)
         return self._absent[asked.query_id]
 
@@ -160,7 +161,9 @@ class Rounds:
         pairs = [(p, q, s) for p, one in told.items() for q, s in zip(left, one.pairs, strict=True)]
         for number, owner in enumerate(lost):
             seeds = [
-                seed_of(self._key(told, owner, other, number * each + place), remaining.query, remaining.before)
+                seed_of(
+                    self._key(told, owner, other, number * each + place), remaining.query, remaining.before
+                )
                 for place, other in enumerate((owner, *left))
             ]
             own.append(seeds[0])

@@ -81,11 +81,11 @@ class Asking:
         return answered
 
     def each(self, steps: Mapping[_K, Callable[[], _T]], spared: int) -> dict[_K, _T]:
-        """What each of several parties replies; at most `spared` that were unavailable for too long are left out.
+        """What each of several parties replies; some that were unavailable for too long are left out.
 
         Args:
             steps: asks one party each, by its place or name; see `persist`.
-            spared: how many may be left out.
+            spared: how many may be left out at most.
 
         Raises:
             PartyUnavailable: more of them stayed unavailable; names one.

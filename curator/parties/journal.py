@@ -47,7 +47,6 @@ class Answers(Protocol):
         ...
 
 
-
 class NoJournal:
     """Keeps nothing: for simulations, which are not resumed."""
 

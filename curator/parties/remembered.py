@@ -1,4 +1,4 @@
-"""Connections to parties that may drop out: what they said before a release began is said again in their place."""
+"""Connections to parties that may drop out, in whose place is repeated what they said before a release."""
 
 from __future__ import annotations
 

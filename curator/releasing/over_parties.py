@@ -80,7 +80,11 @@ def release_over_parties(
         PolicyError: a party does not allow the release. It is abandoned unless it waits for an operator.
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
-    order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s, notes=journal)
+    order, keys, asking = (
+        order or order_of(plan),
+        RandomStream(journal.key),
+        Asking(journal, away_s, notes=journal),
+    )
     if order.spec.may_drop_out:
         links = [
             [RememberedConnection(link, name, journal) for name, link in zip(names, row, strict=True)]

@@ -188,7 +188,9 @@ class Session:
         if noted is not None:
             made = alignments.load(noted.decode())
         else:
-            made = alignments.find(links, self.plan.retry_policy.away_s) or alignments.make(links, self.plan.retry_policy.away_s)
+            made = alignments.find(links, self.plan.retry_policy.away_s) or alignments.make(
+                links, self.plan.retry_policy.away_s
+            )
             self.journal.note_once(_ALIGNMENT, made.alignment_id.encode())
         return made.for_population(self.plan.alignment.population)
 

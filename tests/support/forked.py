@@ -54,7 +54,9 @@ def forked_daemons(network, curator):
     found = {}
     try:
         for name in network.all_names:
-            found[name] = context.Process(target=_serve, args=(network.party(name), "127.0.0.1:0"), daemon=True)
+            found[name] = context.Process(
+                target=_serve, args=(network.party(name), "127.0.0.1:0"), daemon=True
+            )
             found[name].start()
         for name, process in found.items():
             curator.enroll(curator.cards()[name], _address(network.party(name), process))

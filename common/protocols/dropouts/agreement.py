@@ -2,8 +2,8 @@
 
 Of each query an honest party signs one set of parties that are absent, and all that it signs as dropped out
 grows. Two statements that are signed by all parties but those that may drop out have an honest signer in
-common, if there are more parties than twice those and the colluding ones. So there is one sum for each query, and
-in the whole release no more parties drop out than may.
+common, if there are more parties than twice those and the colluding ones. So there is one sum for each query,
+and in the whole release no more parties drop out than may.
 """
 
 from __future__ import annotations

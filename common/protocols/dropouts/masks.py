@@ -43,7 +43,9 @@ def mask_of(ring: Ring, seed: bytes, words: int) -> Words:
     return ring.uniform(RandomStream(seed), 1, words)[0]
 
 
-def sum_of_masks(ring: Ring, words: int, own: Iterable[bytes], pairs: Iterable[tuple[int, int, bytes]]) -> Words:
+def sum_of_masks(
+    ring: Ring, words: int, own: Iterable[bytes], pairs: Iterable[tuple[int, int, bytes]]
+) -> Words:
     """The sum of masks as answers contain them.
 
     Args:

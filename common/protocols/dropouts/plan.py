@@ -32,8 +32,8 @@ class DropoutPlan(MaskedPlan):
         needed = 2 * self.may_drop_out + self.tolerated + 1
         if len(self.roster) < needed:
             raise DataError(
-                f"{MAY_DROP_OUT}: expected at least {needed} parties (twice as many as may drop out, those that "
-                f"may collude, and one), got {len(self.roster)}; let fewer drop out or collude"
+                f"{MAY_DROP_OUT}: expected at least {needed} parties (twice as many as may drop out, those "
+                f"that may collude, and one), got {len(self.roster)}; let fewer drop out or collude"
             )
         if len({entry.slice for entry in self.roster}) < len(self.roster):
             raise DataError(

@@ -119,8 +119,8 @@ class ReleasePlan:
             )
         if spec.may_drop_out and ("bins" in form or "alignment" in form):
             raise DataError(
-                f"plan: {MAY_DROP_OUT} goes with a release of its own, without [bins] and [alignment]; leave it "
-                "out, or state all codes in the domain"
+                f"plan: {MAY_DROP_OUT} goes with a release of its own, without [bins] and [alignment]; leave "
+                "it out, or state all codes in the domain"
             )
         dealers = _dealers(release, protocol, slices)
         tables = _tables(form, folder, spec)

@@ -121,8 +121,8 @@ class Dropouts:
         Guarantee: of no party both its masks with others and shares of its keys, in the whole release.
 
         Raises:
-            ProtocolError: too few signed, this party is not in the sum, or the other kind of masks of a party that
-                dropped out was told before.
+            ProtocolError: too few signed, this party is not in the sum, or the other kind of masks of a party
+                that dropped out was told before.
         """
         remaining = asked.remaining
         self._check_answered(remaining)
@@ -147,13 +147,17 @@ class Dropouts:
         if self._me in (*remaining.absent, *remaining.lost):
             raise ProtocolError("the release goes on without this party, which tells none of its masks")
         if self._binding.used(_ASKED, remaining.query) != _digest(remaining.before):
-            raise ProtocolError("expected a query that this party answered with the same parties; ask it first")
+            raise ProtocolError(
+                "expected a query that this party answered with the same parties; ask it first"
+            )
 
     def _check_gone(self, gone: Collection[int]) -> None:
         """Refuses to go on with a party that dropped out, as this one signed."""
         for place in self._streams:
             if place not in gone and self._binding.used(_GONE, str(place)) is not None:
-                raise ProtocolError("expected a party that has dropped out to be absent for good, got it back")
+                raise ProtocolError(
+                    "expected a party that has dropped out to be absent for good, got it back"
+                )
 
 
 def _digest(places: Sequence[int]) -> str:
