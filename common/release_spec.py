@@ -80,12 +80,15 @@ class ReleaseSpec:
     )
     may_drop_out: int = field(
         default=0,
-        metadata=option(
-            whole(0),
-            "masked, one party in each slice: number of parties that may drop out for good.",
-            PARTITION,
-        )
-        | {"optional": True, "follows": "the plan of the terms"},
+        metadata={
+            **option(
+                whole(0),
+                "masked, one party in each slice: number of parties that may drop out for good.",
+                PARTITION,
+            ),
+            "optional": True,
+            "follows": "the plan of the terms",
+        },
     )
     rows: int | None = field(
         default=None,

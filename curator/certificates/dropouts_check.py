@@ -8,8 +8,8 @@ from ...common.canonical.terms import terms_digest
 from ...common.errors import MosaicError
 from ...common.messages import Remaining
 from ...common.promises.dropout import Dropout
+from ...common.promises.remaining import check_agreed
 from ...common.promises.statement import Entry
-from ...common.protocols.dropouts.agreement import check_agreed
 from ...common.protocols.dropouts.plan import DropoutPlan
 from ...common.terms import ReleaseTerms
 from .certificate import Certificate

@@ -52,7 +52,7 @@ class DropoutMeasurer(MaskedMeasurer):
         return self._asking.ask_once(asked.query_id, encode_asked(asked), step)
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
-        yield self._rounds.opened(asked, asked.view.sent_count(self.domain))
+        yield self._rounds.open_sum(asked, asked.view.sent_count(self.domain))
 
     def _factor(self, asked: MarginalQuery) -> float:
         return self._multiple(self._rounds.absent_from(asked))
@@ -64,13 +64,13 @@ class DropoutMeasurer(MaskedMeasurer):
         return bool(self._rounds.absent_from(asked))
 
     def _bounds(self, asked: MarginalQuery) -> AnswerBounds:
-        counted = self._counted(self._rounds.absent_from(asked))
+        counted = self._records_without(self._rounds.absent_from(asked))
         return marginal_bounds(self._plan, asked.view, asked.sigma, counted=counted)
 
-    def _counted(self, absent: Sequence[int]) -> int:
+    def _records_without(self, absent: Sequence[int]) -> int:
         """Records of the parties that are not absent."""
         return sum(entry.record_count for p, entry in enumerate(self._plan.roster) if p not in absent)
 
     def _multiple(self, absent: Sequence[int]) -> float:
         """All records for each that is counted; 1 if nothing is left to count."""
-        return self._plan.record_count / (self._counted(absent) or self._plan.record_count or 1)
+        return self._plan.record_count / (self._records_without(absent) or self._plan.record_count or 1)

@@ -53,7 +53,7 @@ def masked_plan(
     """
     partition = federation.partition
     roster = partition.roster
-    tolerated = _tolerated(federation, tolerated)
+    tolerated = _collusions_of(federation, tolerated)
     ring = _ring(federation, granted, DistributedNoise(len(roster), tolerated, unit.parts), unit)
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
@@ -87,7 +87,7 @@ def dropout_plan(
         DataError: see `DropoutPlan`.
     """
     partition = federation.partition
-    tolerated = _tolerated(federation, tolerated)
+    tolerated = _collusions_of(federation, tolerated)
     planned = DropoutPlan(
         partition.domain,
         partition.roster,
@@ -102,7 +102,7 @@ def dropout_plan(
     return replace(planned, ring=_ring(federation, granted, planned.noise, unit))
 
 
-def _tolerated(federation: Federation, stated: int | None) -> int:
+def _collusions_of(federation: Federation, stated: int | None) -> int:
     return min(1, len(federation.members) - 1) if stated is None else stated
 
 

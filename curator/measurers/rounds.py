@@ -21,11 +21,11 @@ from ...common.canonical.terms import terms_digest
 from ...common.errors import ProtocolError
 from ...common.messages import Introduction, Remaining, Unmasked, Unmasking
 from ...common.promises.dropout import Dropout
+from ...common.promises.remaining import check_agreed
 from ...common.protocols.arithmetic.ring import Words
-from ...common.protocols.dropouts.agreement import check_agreed
 from ...common.protocols.dropouts.masks import seed_of, sum_of_masks
 from ...common.protocols.dropouts.plan import DropoutPlan
-from ...common.protocols.dropouts.shares import SHARE_BYTES, restored
+from ...common.protocols.dropouts.shares import SHARE_BYTES, restore_key
 from ...common.queries import MarginalQuery
 from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
@@ -91,7 +91,7 @@ class Rounds:
             self._end(asked, noted)
         return self._absent[asked.query_id]
 
-    def opened(self, asked: MarginalQuery, words: int) -> NDArray[np.int64]:
+    def open_sum(self, asked: MarginalQuery, words: int) -> NDArray[np.int64]:
         """The sum of the answers of the parties that remain, without their masks.
 
         Args:
@@ -102,13 +102,13 @@ class Rounds:
             PartyUnavailable: more parties do not answer than may drop out.
             ProtocolError: a party did not follow the protocol.
         """
-        remaining, total = self._answered(asked, words)
-        (remaining, signatures), told = self._told(asked, remaining)
+        remaining, total = self._ask_all(asked, words)
+        (remaining, signatures), told = self._agree_and_unmask(asked, remaining)
         total -= self._masks(remaining, told, words)
         self._end(asked, self._notes.note_once(_ended_note(asked), _to_note((remaining, signatures))))
         return self._plan.ring.as_signed(total)
 
-    def _answered(self, asked: MarginalQuery, words: int) -> tuple[Remaining, Words]:
+    def _ask_all(self, asked: MarginalQuery, words: int) -> tuple[Remaining, Words]:
         """Who is in the sum of the masked answers, and the sum; the same when it is asked for again."""
         note, ring = f"answers {asked.query_id}", self._plan.ring
         noted = self._notes.note(note)
@@ -120,15 +120,17 @@ class Rounds:
                 total[:] += ring.words(answer[0])
 
             left = {p: partial(add, one) for p, one in enumerate(self._clients) if p not in self.gone}
-            came = self._asking.each(left, self._spared(self.gone))
+            came = self._asking.each(left, self._left_to_lose(self.gone))
             absent = [p for p in range(len(self._clients)) if p not in came]
             noted = self._notes.note_once(note, json.dumps(absent).encode() + b"\n" + total.tobytes())
         head, _, body = noted.partition(b"\n")
         stated = Remaining(self._release_id, query_digest(asked), self.gone, tuple(json_of(head)))
         return stated, np.frombuffer(body, dtype=ring.dtype).copy()
 
-    def _told(self, asked: MarginalQuery, answered: Remaining) -> tuple[Agreed, Mapping[int, Unmasked]]:
-        """What the parties that remain agree on and tell of the masks, also if more drop out meanwhile."""
+    def _agree_and_unmask(
+        self, asked: MarginalQuery, answered: Remaining
+    ) -> tuple[Agreed, Mapping[int, Unmasked]]:
+        """What parties that remain agree on and tell of the masks, also if more drop out meanwhile."""
         inside = [p for p in range(len(self._clients)) if p not in answered.absent]
         lost = [p for p in inside if self._notes.note(_lost_note(asked, p)) is not None]
         while True:
@@ -137,7 +139,7 @@ class Rounds:
                 self._notes.note_once(_lost_note(asked, place), b"")
             remaining = replace(answered, lost=tuple(sorted(lost)))
             left = [p for p in inside if p not in lost]
-            spared = self._spared(remaining.absent, lost)
+            spared = self._left_to_lose(remaining.absent, lost)
             signed = self._asking.each({p: partial(self._clients[p].agree, remaining) for p in left}, spared)
             lost += [p for p in left if p not in signed]
             if len(signed) < len(left):
@@ -175,7 +177,7 @@ class Rounds:
         size = self._plan.may_drop_out * SHARE_BYTES
         points = self._points[owner][other * size : (other + 1) * size]
         shares = {holder: int.from_bytes(one.shares[place], "big") for holder, one in told.items()}
-        return restored(points, shares, len(self._clients))
+        return restore_key(points, shares, len(self._clients))
 
     def _end(self, asked: MarginalQuery, noted: bytes) -> None:
         """Takes over who dropped out until the answer to a query was opened."""
@@ -193,7 +195,7 @@ class Rounds:
             raise ProtocolError("expected the points of a key for each party, got others; compare versions")
         return found
 
-    def _spared(self, *gone: Sequence[int]) -> int:
+    def _left_to_lose(self, *gone: Sequence[int]) -> int:
         """How many more parties may drop out."""
         return self._plan.may_drop_out - sum(map(len, gone))
 

@@ -29,12 +29,12 @@ from ..parties.dealer import CuratorDealer
 from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
 from ..parties.marks import Marks
-from ..parties.remembered import RememberedConnection
 from .agreement import agree
 from .journalled import end_at_dropped_out, giving_up, sealing, signatures_of
 from .memory import check_memory
 from .planning.plan import ReleasePlan
 from .release import Released, ReleaseOrder, make_release
+from .remembered import RememberedConnection
 
 
 def release_over_parties(

@@ -12,8 +12,8 @@ from ...common.crypto.digests import content_digest
 from ...common.crypto.identity import Identity, verify
 from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.errors import ProtocolError
+from ...common.promises.remaining import REMAINING
 from ...common.promises.statement import ENTRY
-from ...common.protocols.dropouts.agreement import REMAINING
 from ...common.queries import Asked, MarginalQuery
 from ...common.terms import ReleaseTerms
 from ..policies.allowance import Allowance

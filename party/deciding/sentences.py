@@ -109,8 +109,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _dropouts(most: int, parties: int) -> str:
     return (
         f"up to {most} of the {parties} parties may drop out for good, and the release ends without them; "
-        "each adds more noise, so that the promise holds for the records of all. If this party does not answer "
-        "for too long, what it charged stays charged"
+        "each adds more noise, so that the promise holds for the records of all. If this party does not "
+        "answer for too long, what it charged stays charged"
     )
 
 

@@ -40,7 +40,8 @@ def seed_of(key: bytes, query: str, before: Sequence[int]) -> bytes:
 
 def mask_of(ring: Ring, seed: bytes, words: int) -> Words:
     """A mask of so many words."""
-    return ring.uniform(RandomStream(seed), 1, words)[0]
+    mask: Words = ring.uniform(RandomStream(seed), 1, words)[0]
+    return mask
 
 
 def sum_of_masks(

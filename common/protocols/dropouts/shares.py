@@ -53,7 +53,7 @@ def points_of(key: bytes, shares: Mapping[int, int], spared: int) -> bytes:
     )
 
 
-def restored(points: bytes, shares: Mapping[int, int], parties: int) -> bytes:
+def restore_key(points: bytes, shares: Mapping[int, int], parties: int) -> bytes:
     """Run by the curator: the key of an owner that dropped out.
 
     Args:

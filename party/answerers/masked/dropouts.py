@@ -10,8 +10,8 @@ from ....common.crypto.randomness import RandomStream
 from ....common.errors import ProtocolError
 from ....common.messages import Remaining, Unmasked, Unmasking
 from ....common.promises.binding import Binding, digest_of_labels
+from ....common.promises.remaining import check_agreed, check_remaining, signed_bytes
 from ....common.protocols.arithmetic.ring import Words
-from ....common.protocols.dropouts.agreement import check_agreed, check_remaining, signed_bytes
 from ....common.protocols.dropouts.masks import own_key, pair_key, seed_of, sum_of_masks
 from ....common.protocols.dropouts.plan import DropoutPlan
 from ....common.protocols.dropouts.shares import SHARE_BYTES, points_of, share_of

@@ -4,7 +4,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.protocols.dropouts.shares import points_of, restored, share_of, value_at
+from dpmosaic.common.protocols.dropouts.shares import points_of, restore_key, share_of, value_at
 
 PARTIES, SPARED, OWNER = 6, 2, 3
 KEY = RandomStream.from_seed(1).key()
@@ -15,13 +15,13 @@ POINTS = points_of(KEY, SHARES, SPARED)
 
 @pytest.mark.parametrize("holders", [*itertools.combinations(HOLDERS, PARTIES - SPARED)])
 def test_all_parties_but_those_that_may_drop_out_restore_a_key(holders):
-    assert restored(POINTS, {place: SHARES[place] for place in holders}, PARTIES) == KEY
+    assert restore_key(POINTS, {place: SHARES[place] for place in holders}, PARTIES) == KEY
 
 
 def test_fewer_parties_restore_no_key():
     few = dict(itertools.islice(SHARES.items(), PARTIES - SPARED - 1))
     with pytest.raises(ProtocolError, match="more parties"):
-        restored(POINTS, few, PARTIES)
+        restore_key(POINTS, few, PARTIES)
 
 
 def test_fewer_shares_and_all_points_fit_any_key_as_well():
@@ -40,7 +40,7 @@ def test_fewer_shares_and_all_points_fit_any_key_as_well():
 def test_a_share_that_is_none_is_noticed():
     wrong = SHARES | {HOLDERS[0]: SHARES[HOLDERS[0]] + 1}
     with pytest.raises(ProtocolError, match="expected shares of one key"):
-        restored(POINTS, wrong, PARTIES)
+        restore_key(POINTS, wrong, PARTIES)
 
 
 def test_shares_differ_by_holder_owner_and_key():

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ...crypto.identity import verify
-from ...errors import ProtocolError
-from ...messages import Remaining
-from .plan import DropoutPlan
+from ..crypto.identity import verify
+from ..errors import ProtocolError
+from ..messages import Remaining
+from ..protocols.dropouts.plan import DropoutPlan
 
 REMAINING = "parties in an answer"
 """Purpose of the signature."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from ...common.errors import PartyUnavailable
-from .client import Connection
-from .journal import Notes
+from ..parties.client import Connection
+from ..parties.journal import Notes
 
 _BEFORE = frozenset({"Describe", "Review", "Accept"})
 """Calls by which a release begins, or goes on after its curator died; they show nothing of the data."""
@@ -41,9 +41,9 @@ class RememberedConnection:
         """See `Connection.call`."""
         if method not in _BEFORE:
             return self._connection.call(method, requests)
-        return self._remembered(f"{method} of {self._name}", method, requests)
+        return self._call_or_recall(f"{method} of {self._name}", method, requests)
 
-    def _remembered(self, note: str, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+    def _call_or_recall(self, note: str, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         try:
             (reply,) = self._connection.call(method, requests)
         except PartyUnavailable:
