@@ -2,16 +2,22 @@
 
 import contextlib
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from dpmosaic.common.canonical.terms import decode_terms
+from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PartyUnavailable
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
+from dpmosaic.curator.certificates.verify import verify_certificate
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
@@ -19,6 +25,7 @@ from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.simulations.parties import network
 from dpmosaic.simulations.parties.partition import Grid, partition
 from support.releases import release_of_plan
+from support.verifiers import Refused, checks_of_second, needs_node
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +34,7 @@ PARTIES, RECORDS, RHO = 7, 280, 1e5
 ONE, OTHER = 2, 5
 NAMES = tuple(f"party-{number}-1" for number in range(1, PARTIES + 1))
 KEYS = RandomStream.from_seed(1)
+TLS = self_signed("a", new_tls_key(), datetime.now(UTC))
 
 
 class Died(BaseException):
@@ -146,6 +154,68 @@ def test_a_release_whose_curator_dies_after_a_party_dropped_out_is_resumed_and_c
     ledgers = [link.servicer._party._ledger.summaries()[0] for link in direct]
     charged = {float(one.spent) for place, one in enumerate(ledgers) if place not in (ONE, OTHER)}
     assert charged == {released.certificate.promise.zcdp_rho_spent}
+
+
+def federation_of(released):
+    """The cards of those who signed the terms."""
+    entries = decode_terms(released.certificate.signed.terms).plan.roster
+    cards = (Card(PARTY, one.name, one.identity, TLS, Domain.coded(SIZES)) for one in entries)
+    curator = Card(CURATOR, "curator", Identity.from_seed(bytes(32)).public, TLS, None)
+    return FederationList(curator, tuple(cards))
+
+
+def verify(certificate, federation):
+    """The checks that fail, and what is found of parties, by name."""
+    checks = list(verify_certificate(certificate, federation))
+    return [check.what for check in checks if not check.passed], {one.what: one.finding for one in checks}
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """A release without two parties, of which one is in its second answer."""
+    folder = tmp_path_factory.mktemp("signed")
+    plan, (links, _) = plan_of(folder), parties_of()
+    links[ONE][0] = Vanishing(links[ONE][0], "Answer", 2)
+    links[OTHER][0] = Vanishing(links[OTHER][0], "Unmask", 2)
+    return release_of_plan(plan, links, folder)
+
+
+def test_who_dropped_out_is_verified_by_what_the_others_signed(signed):
+    failed, found = verify(signed.certificate, federation_of(signed))
+    assert not failed
+    assert "2 of the 7 parties, of which 2 may" in found["dropouts"]
+    assert "is in the first 1 of 3 answers" in found[f"party {NAMES[ONE]}"]
+    assert "is in the first 2 of 3 answers" in found[f"party {NAMES[OTHER]}"]
+
+
+FALSE = {
+    "more answers": {"answers": 2},
+    "another query": {"query": "00" * 32},
+    "others that are absent": {"absent": ()},
+    "no signatures": {"signatures": (b"",) * PARTIES},
+    "a party that signed": {"party": NAMES[0]},
+}
+
+
+@pytest.mark.parametrize("what", FALSE)
+def test_a_false_statement_of_a_party_that_dropped_out_fails(signed, what):
+    first, *others = signed.certificate.dropouts
+    altered = replace(signed.certificate, dropouts=(replace(first, **FALSE[what]), *others))
+    failed, _ = verify(altered, federation_of(signed))
+    assert {f"party {NAMES[ONE]}", "dropouts"} & set(failed)
+
+
+def test_a_certificate_without_one_more_party_fails(signed):
+    statements = signed.certificate.signed
+    fewer = replace(statements, parties=statements.parties[1:])
+    failed, _ = verify(replace(signed.certificate, signed=fewer), federation_of(signed))
+    assert {"parties", "dropouts", "charges"} <= set(failed)
+
+
+@needs_node
+def test_the_second_verifier_refuses_the_certificate_and_names_the_command(signed):
+    with pytest.raises(Refused, match="use dpmosaic curator verify"):
+        checks_of_second(signed.certificate.to_json(), federation_of(signed))
 
 
 REFUSED = {
