@@ -81,8 +81,8 @@ class ReleaseOrder:
         self.spec.check_protocol(self.protocol)
         if self.spec.may_drop_out and (self.domain.open or self.chosen is not None):
             raise DataError(
-                f"{MAY_DROP_OUT}: expected a domain that states all codes, since a release that chooses codes "
-                "needs all parties, got another; state them, or leave it out"
+                f"{MAY_DROP_OUT}: expected a domain that states all codes, since a release that chooses "
+                "codes needs all parties, got another; state them, or leave it out"
             )
 
     def with_spec(self, **changes: Any) -> ReleaseOrder:
