@@ -9,6 +9,7 @@ import typer
 from ..common.showing.telling import tell
 from .console.command import console
 from .deciding.commands import approve, deny, releases, show
+from .deciding.trail_command import trail
 from .operating.recovery_commands import backup, doctor, recount, restore
 from .operating.role_commands import Folder, Json, add_commands, in_order
 from .printing import print_rows
@@ -79,13 +80,13 @@ def _home() -> type[PartyHome]:
 
 
 add_commands(party_commands, _home, listing="ledger")
-for _command in (releases, show, approve, deny, console, backup, restore, recount, doctor):
+for _command in (releases, show, approve, deny, trail, console, backup, restore, recount, doctor):
     party_commands.command()(_command)
 
 _DAY = {
     "To begin": ("init", "card", "trust", "check", "doctor"),
     "To serve": ("serve", "health"),
-    "To decide": ("console", "releases", "show", "approve", "deny", "ledger", "abandon"),
+    "To decide": ("console", "releases", "show", "approve", "deny", "ledger", "trail", "abandon"),
     "To keep keys and recover": ("renew", "rotate", "backup", "restore", "recount"),
 }
 """The commands in the order of an operator's day, by heading."""

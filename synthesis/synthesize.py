@@ -15,6 +15,7 @@ from typing import Any, overload
 
 from ..common.data.domain import Domain
 from ..common.data.rules import Rule, read_rules
+from ..common.data.values import compose_texts
 from ..common.data.workload import Workload
 from ..common.errors import DataError, MosaicWarning
 from ..common.privacy.budget import DEFAULT_DELTA, Budget
@@ -258,7 +259,11 @@ def synthesize(
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         pairs = pairs_stated(workload, key, per_person)
-        stated = Stated(key, relations, order, within or {}, summaries or {}, pairs, per_person, domain)
+        named: Mapping[str, Any] = {
+            **{"key": key, "relations": relations, "order": order, "per_person": per_person},
+            **{"within": within or {}, "summaries": summaries or {}, "pairs": pairs},
+        }
+        stated = Stated(**compose_texts(named), domain=domain)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
             people, told = release_people(data, stated, asked, ledger)
@@ -291,7 +296,7 @@ def synthesize(
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
     if workload is not None and not isinstance(workload, str | Workload):
         raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')
-    wanted = Workload.wanted(described, workload, target)
+    wanted = Workload.wanted(described, workload, compose_texts(target))
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)
     with _answers_kept_in(out) as kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,6 +153,33 @@ PLAIN = Notation()
 """Numbers alone."""
 
 
+def compose(text: str) -> str:
+    """A text in Unicode's normal form C: names and labels are compared in it, whoever wrote them."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def compose_texts(form: Any) -> Any:
+    """The same content of texts, sequences and mappings, every text composed (`compose`).
+
+    Raises:
+        DataError: two keys of a mapping are one when composed.
+    """
+    if isinstance(form, str):
+        return compose(form)
+    if isinstance(form, list | tuple):
+        return type(form)(map(compose_texts, form))
+    if not isinstance(form, Mapping):
+        return form
+    found: dict[Any, Any] = {}
+    for name, one in form.items():
+        if (key := compose_texts(name)) in found:
+            raise DataError(
+                f"{key!r} is named in two spellings that are one in Unicode's normal form C; keep one"
+            )
+        found[key] = compose_texts(one)
+    return found
+
+
 def column_named(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
     """One of some raw columns.
 
@@ -175,7 +203,7 @@ def blank_texts(values: RawColumn, missing: Collection[str]) -> RawColumn:
     if not missing or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
         return values
     cells, masked = _split_mask("", values)
-    blank = [isinstance(cell, str) and cell in missing for cell in cells.tolist()]
+    blank = [isinstance(cell, str) and compose(cell) in missing for cell in cells.tolist()]
     return np.ma.masked_array(cells.astype(object), masked | np.array(blank, dtype=np.bool_))
 
 
@@ -220,7 +248,7 @@ def read_texts(name: str, values: RawColumn) -> tuple[list[str], NDArray[np.int6
         DataError: the column holds neither text nor numbers.
     """
     if isinstance(values, ListedTexts):
-        return [*values.texts], values.places.astype(np.int64)
+        return [*map(text_of, values.texts)], values.places.astype(np.int64)
     cells, missing = _split_mask(name, values)
     known, position = _distinct(cells)
     position[missing] = len(known)
@@ -228,9 +256,9 @@ def read_texts(name: str, values: RawColumn) -> tuple[list[str], NDArray[np.int6
 
 
 def text_of(value: object) -> str:
-    """The JSON text of a cell or category: 1.0 gives "1", True "true", text itself, missing ""."""
+    """The JSON text of a cell or category: 1.0 gives "1", True "true", text composed, missing ""."""
     if isinstance(value, str):
-        return value
+        return compose(value)
     if _is_missing(value):
         return ""
     if isinstance(value, (bool, np.bool_)):

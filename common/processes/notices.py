@@ -74,7 +74,7 @@ class Notify:
         command, webhook = section.get("command", []), section.get("webhook", "")
         if bool(command) == bool(webhook):
             raise DataError(f"{name}: [notify] needs either command or webhook; give one of them")
-        if webhook and not _is_safe(webhook):
+        if webhook and not is_safe(webhook):
             raise DataError(f"{name}: webhook in [notify] has to begin with https://; fix it")
         below = float(section.get("budget_below", 0.0))
         return cls(tuple(command), webhook, below)
@@ -181,7 +181,7 @@ def _run(command: Sequence[str], text: bytes) -> None:
         raise OSError(f"the command ended with status {process.returncode}")
 
 
-def _is_safe(url: str) -> bool:
+def is_safe(url: str) -> bool:
     """Whether a URL is one of HTTPS, or of this machine."""
     parts = urlsplit(url)
     return bool(parts.hostname) and (

@@ -15,6 +15,7 @@ from ...common.crypto.identity import Identity
 from ...common.errors import ApprovalPending, DataError, PolicyError
 from ...common.formats import Format
 from ...common.terms import ReleaseTerms
+from .approvers import ANYBODY, Approvers
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
@@ -51,6 +52,7 @@ class Request:
         signature: its signature over the encoded terms.
         at: time of the request, ISO 8601 in UTC.
         decisions: decisions on the release, the latest last.
+        approvers: who has to approve it.
     """
 
     terms: ReleaseTerms
@@ -58,11 +60,17 @@ class Request:
     signature: bytes
     at: str
     decisions: tuple[Decision, ...] = ()
+    approvers: Approvers = ANYBODY
 
     @property
     def state(self) -> str:
-        """`PENDING`, or the latest verdict: `APPROVED` or `DENIED`."""
-        return self.decisions[-1].verdict if self.decisions else PENDING
+        """What the decisions amount to: `PENDING`, `APPROVED` or `DENIED`."""
+        return self.approvers.state(self.decisions)
+
+    def is_approved_by(self, public: bytes) -> bool:
+        """Whether it is approved, each approval signed by the party with this public key."""
+        approving = self.approvers.approving(self.decisions).values()
+        return self.state == APPROVED and all(self.is_signed(number, public) for number in approving)
 
     def is_signed(self, number: int, public: bytes) -> bool:
         """Whether the party with this public key signed the decision of this number."""
@@ -85,6 +93,7 @@ class Approvals:
         path: the SQLite file.
         identity: identity of the party; signs decisions.
         automatic: approve every new request, in the name of the policy.
+        approvers: who has to approve a request otherwise.
         clock: returns the current time.
 
     Raises:
@@ -97,9 +106,10 @@ class Approvals:
         identity: Identity,
         *,
         automatic: bool = False,
+        approvers: Approvers = ANYBODY,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._identity = identity
+        self._identity, self._approvers = identity, approvers
         self.automatic = automatic
         """Whether every new request is approved in the name of the policy."""
         self._clock = clock
@@ -144,7 +154,7 @@ class Approvals:
                 "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "
                 "resume it then"
             )
-        if not request.is_signed(len(request.decisions) - 1, self._identity.public):
+        if not request.is_approved_by(self._identity.public):
             raise PolicyError("the approval is not signed by this party; its operator has to decide again")
 
     def check_running(self, release_id: str) -> None:
@@ -162,7 +172,7 @@ class Approvals:
             raise PolicyError("this party's operator denied the release and so stopped it; start a new one")
 
     def decide(self, release_id: str, verdict: str, by: str, reason: str, *, accepted: bool) -> Request:
-        """Signs and stores a decision. Deciding the same again has no effect.
+        """Signs and stores a decision. Deciding what is decided has no effect.
 
         Args:
             release_id: id of a requested release, or a unique prefix of it.
@@ -175,12 +185,15 @@ class Approvals:
             The request with its decisions.
 
         Raises:
-            DataError: no request or several requests match, or the release stays denied.
+            DataError: no request or several requests match, the release stays denied, or this person may not
+                approve it.
         """
         with self._transaction():
             request = self._matching(release_id)
             if request.state == verdict:
                 return request
+            if verdict == APPROVED:
+                self._approvers.check(by, request.decisions)
             if accepted and verdict == APPROVED and request.state == DENIED:
                 raise DataError(
                     "the release was running when it was denied, and cannot go on; let its curator start a "
@@ -204,12 +217,8 @@ class Approvals:
             return [self._matching(release_id) for (release_id,) in rows]
 
     def waiting(self) -> frozenset[str]:
-        """Ids of the requested releases that nobody has decided on."""
-        with self._lock:
-            rows = self._database.execute(
-                "SELECT release_id FROM request WHERE release_id NOT IN (SELECT release_id FROM decision)"
-            )
-            return frozenset(release_id for (release_id,) in rows)
+        """Ids of the requested releases that are not decided on."""
+        return frozenset(one.terms.release_id for one in self.requests() if one.state == PENDING)
 
     def _matching(self, prefix: str) -> Request:
         rows = self._database.execute(
@@ -234,9 +243,8 @@ class Approvals:
             (release_id,),
         ).fetchall()
         terms, curator, signature, at = row
-        return Request(
-            decode_terms(terms), curator, signature, at, tuple(Decision(*fields) for fields in decisions)
-        )
+        made = tuple(Decision(*fields) for fields in decisions)
+        return Request(decode_terms(terms), curator, signature, at, made, self._approvers)
 
     def _add(self, request: Request) -> Request:
         (pending,) = self._database.execute(
@@ -257,8 +265,9 @@ class Approvals:
         if self.automatic:
             return self._decide(request, APPROVED, "policy.toml", "approval = false")
         if (first := self._begun(request)) is not None:
-            by, reason = first.decisions[-1].by, f"with the first part, {first.terms.release_id}"
-            return self._decide(request, APPROVED, by, reason)
+            reason = f"with the first part, {first.terms.release_id}"
+            for by in self._approvers.approving(first.decisions):
+                request = self._decide(request, APPROVED, by, reason)
         return request
 
     def _begun(self, request: Request) -> Request | None:
@@ -279,10 +288,7 @@ class Approvals:
             return None
         (first, stated), asked = parts[0], sum(one.terms.granted_rho for one, _ in parts)
         goes_on = all(
-            one.state == APPROVED
-            and one.curator == request.curator
-            and one.is_signed(len(one.decisions) - 1, self._identity.public)
-            for one, _ in parts
+            one.curator == request.curator and one.is_approved_by(self._identity.public) for one, _ in parts
         )
         same = _whole_of(first.terms) == _whole_of(request.terms) and part.zcdp_rho == stated.zcdp_rho
         left = part.left_rho + asked <= stated.left_rho * (1 + _ROUNDING)

@@ -22,14 +22,13 @@ from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Request as Asked
 from ..approving.decisions import PENDING
 from ..deciding.desk import Desk
-from ..deciding.sentences import in_words
-from ..home.folder import SHAREABLE_LOG
+from ..deciding.sentences import in_words, missing_approvals
+from ..deciding.trail import KINDS, Entry, Filter, as_csv, trail
 from ..home.home import PartyHome
 from ..operating.doctor import diagnose
 from ..policies.file import Settings
 from .question import Question, question_of
 from .standing import CHART_HEIGHT, CHART_WIDTH, Standing, chart_of, standing_of
-from .trail import KINDS, Entry, Filter, as_csv, trail
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MENU = {
@@ -93,6 +92,8 @@ class PartyPages:
             "/releases",
             asked=question_of(form, datetime.now(UTC).date()),
             decisions=form["decisions"],
+            approvers=form["approvers"]["may"],
+            missing=missing_approvals(form),
             standing=standing,
             sentences=list(in_words(form)),
             longest=(_MAX_NAME, _MAX_REASON),
@@ -162,16 +163,7 @@ class PartyPages:
 
     def _trail(self) -> list[Entry]:
         with Desk.opened(self.folder) as desk:
-            names = {curator.identity: curator.name for curator in desk.home.curators()}
-            return trail(
-                desk.approvals.requests(),
-                names,
-                desk.home.keyring.identities,
-                desk.ledger.summaries(),
-                desk.ledger.events(),
-                desk.ledger.charges(),
-                desk.home.folder / SHAREABLE_LOG,
-            )
+            return trail(desk)
 
 
 def party_pages(folder: Path, address: str | None, gate: Gate, stop: Stop) -> ASGIApp:

@@ -17,6 +17,7 @@ from ...common.data.attributes.attribute import CENSUS, REFUSED, Attribute
 from ...common.data.attributes.texts import TextColumn, has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
+from ...common.data.values import compose
 from ...common.errors import DataError
 from .counted import count_in_cells
 from .encoding import Encoding, encoding_of, label_text
@@ -66,8 +67,10 @@ class Codes:
         text = exp.column(text_of(code_of(self.domain.position(name))))
         query = exp.select(text, exp.Count(this=exp.Star())).from_(self.table)
         found, records = self.engine.fetch(query.group_by(text.copy()))
-        order = np.argsort(found)
-        return found[order].tolist(), records[order].astype(np.int64)
+        counts: Counter[str] = Counter()
+        for label, count in zip(map(compose, found.tolist()), records.tolist(), strict=True):
+            counts[label] += int(count)
+        return _sorted(counts)
 
     def texts_of(self, name: str, used: NDArray[np.bool_]) -> tuple[list[str], NDArray[np.int64]]:
         """As `texts`, of some rows.
@@ -80,10 +83,9 @@ class Codes:
         counts: Counter[str] = Counter()
         for batch in self.batches([column]):
             texts = batch[column]
-            counts.update(texts[used[start : start + len(texts)]].tolist())
+            counts.update(map(compose, texts[used[start : start + len(texts)]].tolist()))
             start += len(texts)
-        found = sorted(counts)
-        return found, np.array([counts[text] for text in found], dtype=np.int64)
+        return _sorted(counts)
 
     def check_unchanged(self) -> None:
         """Returns if the rows are those of which the codes were computed.
@@ -226,6 +228,11 @@ def keep_codes(engine: Engine, domain: Domain, columns: Sequence[str] = ()) -> C
     engine.let_go()
     digest = _digest(engine, domain, table, records, columns)
     return Codes(engine, domain, table, kept is not None, records, digest, tuple(columns))
+
+
+def _sorted(counts: Counter[str]) -> tuple[list[str], NDArray[np.int64]]:
+    found = sorted(counts)
+    return found, np.array([counts[text] for text in found], dtype=np.int64)
 
 
 _REASONS = [*(CENSUS[key] for key in REFUSED), "cells that SQL and Python may read differently"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +18,7 @@ from ...common.data.attributes.categorical import CategoricalAttribute, CodedAtt
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.values import LARGEST_WHOLE
+from ...common.data.values import LARGEST_WHOLE, compose
 from ..sources.cells import PLAIN_NUMBER
 from .engines.kinds import Kind, NotExact
 from .pieces import (
@@ -42,8 +45,12 @@ _LARGEST = float(np.finfo(np.float64).max)
 class Texts(Protocol):
     """What engines do differently with texts."""
 
+    @property
+    def composes(self) -> bool:
+        """See `Engine`."""
+
     def text(self, value: exp.Expr) -> exp.Expr:
-        """A value as text that is compared byte by byte."""
+        """See `Engine`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +95,32 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, s
         case TimeAttribute() if kind in (Kind.DATE, Kind.TIMESTAMP):
             return _of_times(attribute, column, name)
     raise NotExact(f"the column holds {kind.value}")
+
+
+@cache
+def decomposed_pattern() -> str:
+    """A pattern of parts that a text may have before it is composed, and hardly any has afterwards."""
+    changed: set[str] = set()
+    marks = []
+    # Hangul's syllables are composed by arithmetic.
+    syllables = range(ord("가"), ord("힣") + 1)
+    decomposed = (n for n in range(0x80, sys.maxunicode + 1) if n in syllables or _decomposes(chr(n)))
+    for character in map(chr, decomposed):
+        apart = unicodedata.normalize("NFD", character)
+        changed.update(apart[1:] if compose(apart) == character else character)
+        marks += [character] if unicodedata.combining(character) else []
+    return f"[{_ranges(changed)}]|[{_ranges(marks)}]{{2}}"
+
+
+def _decomposes(character: str) -> bool:
+    return bool(unicodedata.decomposition(character) or unicodedata.combining(character))
+
+
+def _ranges(characters: Iterable[str]) -> str:
+    """The content of a class of characters in a regular expression."""
+    ordered = np.array(sorted(map(ord, characters)))
+    runs = np.split(ordered, np.flatnonzero(np.diff(ordered) > 1) + 1)
+    return "".join(chr(run[0]) if len(run) == 1 else f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
 
 
 def label_text(attribute: CategoricalAttribute, kind: Kind, column: exp.Expr, sql: Texts) -> exp.Expr:
@@ -234,6 +267,8 @@ def _of_texts(
     )
     unlisted = whole(unlisted_code)
     readings = {written.name: sql.text(column)}
+    if not sql.composes:
+        unlisted = case([(_matches(written, decomposed_pattern()), whole(UNCLEAR))], unlisted)
     if not listing.number_codes:
         return Encoding(readings, _blank(written, missing, codes, unlisted))
     readings[number.name] = _number_in(sql.text(column))

@@ -73,7 +73,7 @@ def approve(
 ) -> None:
     """Approve a release, after showing it; its curator can then resume it."""
     from .desk import Desk
-    from .sentences import in_words
+    from .sentences import in_words, missing_approvals
 
     with Desk.opened(folder) as desk:
         form = desk.explain(release)
@@ -81,7 +81,8 @@ def approve(
         if not yes:
             typer.confirm("Approve this release?", abort=True)
         approved = desk.approve(form["release"], by, reason)
-    tell(f"approved {approved}")
+        left = missing_approvals(desk.explain(approved))
+    tell(f"approved {approved}{f'; {left}' if left else ''}")
 
 
 def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "") -> None:

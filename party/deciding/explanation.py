@@ -94,6 +94,11 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
             }
             for number, decision in enumerate(request.decisions)
         ],
+        "approvers": {
+            "may": list(request.approvers.names),
+            "needed": request.approvers.needed,
+            "approved": list(request.approvers.approving(request.decisions)),
+        },
     }
 
 

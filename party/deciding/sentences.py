@@ -12,6 +12,7 @@ from ...common.protocols.alignment.plan import DDH, FIRST, HMAC, REFUSE
 from ...common.protocols.chosen import CHOICE
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..accounts.rows import OPEN
+from ..approving.decisions import PENDING
 
 _NEIGHBOURS = {
     Adjacency.ZERO_OUT: "protected is the difference between a record and an empty one; the number of "
@@ -28,6 +29,21 @@ _DUPLICATES = {
     FIRST: "of several rows of one person, this party uses the first",
     REFUSE: "with several rows of one person, this party does not take part",
 }
+
+
+def missing_approvals(form: dict[str, Any]) -> str:
+    """Who else has to approve a release that somebody approved; empty if nobody has.
+
+    Args:
+        form: as `explain` returns it.
+    """
+    asked = form["approvers"]
+    missing = asked["needed"] - len(asked["approved"])
+    if form["state"] != PENDING or not asked["approved"]:
+        return ""
+    others = [name for name in asked["may"] if name not in asked["approved"]]
+    among = f" of {', '.join(others)}" if others else ""
+    return f"{missing} more{among} {'has' if missing == 1 else 'have'} to approve before it goes on"
 
 
 def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -104,6 +120,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "ledger", f"accepted; rho {form['ledger']['spent_rho']:.6g} is spent{closed}"
     for decision in form["decisions"]:
         yield "decision", _decision(decision)
+    if missing := missing_approvals(form):
+        yield "waits", missing
 
 
 def _dropouts(most: int, parties: int) -> str:

@@ -34,11 +34,10 @@ class PartyHome(Home):
 
     def serve(self) -> Serve:
         """How the daemon is reached."""
-        from ...common.forms.toml_file import read_by_form
-        from ..policies.form import FORM, TO_BEGIN
+        from ..policies.form import read_policy
         from ..policies.serve import Serve
 
-        return Serve.of(read_by_form(self.folder / POLICY, FORM, TO_BEGIN))
+        return Serve.of(read_policy(self.folder))
 
     def open_role(self) -> AbstractContextManager[Opened]:
         """The party, after its rows are read."""
@@ -47,7 +46,11 @@ class PartyHome(Home):
         return open_party(self)
 
     def approvals(self) -> Approvals:
-        """Requests and decisions."""
+        """Requests and decisions, by the people whom the policy names."""
         from ..approving.approvals import Approvals
+        from ..approving.approvers import Approvers
+        from ..policies.file import approvers_of
+        from ..policies.form import read_policy
 
-        return Approvals(self.file(REQUESTS), self.keyring.identity)
+        approvers = Approvers(*approvers_of(read_policy(self.folder).get("policy", {})))
+        return Approvals(self.file(REQUESTS), self.keyring.identity, approvers=approvers)

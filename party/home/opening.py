@@ -11,6 +11,7 @@ from ...common.errors import DataError
 from ...common.processes.notices import APPROVAL_WAITS, BUDGET_LOW
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Approvals
+from ..approving.approvers import Approvers
 from ..counting.engines.folders import empty
 from ..counting.identifiers import Identifiers
 from ..counting.people import People
@@ -94,7 +95,12 @@ def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approval
 
 def requests_of(home: Home, settings: Settings) -> Approvals:
     """Requested releases, which are approved at once if the policy asks for no approval."""
-    return Approvals(home.file(REQUESTS), home.keyring.identity, automatic=not settings.approval)
+    return Approvals(
+        home.file(REQUESTS),
+        home.keyring.identity,
+        automatic=not settings.approval,
+        approvers=Approvers(*settings.approvers),
+    )
 
 
 def budget_low(lifetime: Fraction, reserved: Callable[[], Fraction], below: float) -> Condition:

@@ -8,9 +8,8 @@ from typing import Any
 
 from ...common.data.domain import Domain
 from ...common.errors import DataError
-from ...common.forms.toml_file import read_by_form
 from ..names import POLICY
-from .form import FORM, TO_BEGIN
+from .form import read_policy
 from .tables import domain_of_tables, tables_of
 
 KEY = "key"
@@ -23,7 +22,7 @@ def domain_of(home: Path) -> Domain:
     Raises:
         DataError: the policy or the domain file is missing or does not hold together.
     """
-    return checked_domain(home, read_by_form(home / POLICY, FORM, TO_BEGIN))
+    return checked_domain(home, read_policy(home))
 
 
 def checked_domain(home: Path, content: Mapping[str, Any]) -> Domain:

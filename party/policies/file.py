@@ -12,7 +12,6 @@ from ...common.bounded import read_bytes, toml_of
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.tables import Table
-from ...common.forms.toml_file import read_by_form
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
@@ -20,7 +19,7 @@ from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
-from .form import FORM, TO_BEGIN
+from .form import FORM, read_policy
 from .policy import Policy, Records
 from .serve import Serve
 from .tables import TableSettings, tables_of
@@ -43,6 +42,7 @@ class Settings:
     Attributes:
         policy: the limits.
         approval: whether a person approves every release.
+        approvers: who may, and how many different people have to; see `Approvers`.
         serve: how the daemon is reached.
         direct: `send` and `take`, of openings without the curator.
         domain: of the party's attributes; of related tables, by joint names.
@@ -56,6 +56,7 @@ class Settings:
 
     policy: Policy
     approval: bool
+    approvers: tuple[tuple[str, ...], int]
     serve: Serve
     direct: Mapping[str, Any]
     domain: Domain
@@ -75,7 +76,7 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        content = read_by_form(home / POLICY, FORM, TO_BEGIN)
+        content = read_policy(home)
         source, policy = content.get("source", {}), content.get("policy", {})
         tables = tables_of(content["tables"], home) if "tables" in content else ()
         key, records = source.get("key"), _records(content.get("records", {}))
@@ -91,6 +92,7 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
+            approvers_of(policy),
             Serve.of(content),
             content.get("direct", {}),
             domain,
@@ -146,6 +148,26 @@ def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> 
         )
     if key is None and policy.get("max_rows_per_person", 1) != 1:
         raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
+
+
+def approvers_of(policy: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+    """Who may approve releases, as the section [policy] says, and how many different people have to.
+
+    Raises:
+        DataError: there are fewer than have to, or none has to.
+    """
+    names, needed = tuple(dict.fromkeys(policy.get("approvers", ()))), policy.get("approvals", 1)
+    if (names or needed > 1) and not policy.get("approval", True):
+        raise DataError(
+            f"{POLICY}: approvers and approvals say who approves releases, and approval = false that nobody "
+            "has to; take one of the two out"
+        )
+    if 0 < len(names) < needed:
+        raise DataError(
+            f"{POLICY}: approvals asks for {needed} different people, and approvers names {len(names)}; name "
+            "more, or ask for fewer"
+        )
+    return names, needed
 
 
 def _check_related(policy: Mapping[str, Any]) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+from ...common.data.values import compose_texts
 from ...common.forms.several import ListOf
 from ...common.forms.tables import Key, MapOf, Table
+from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
 from ...common.privacy.rows_of_person import ROWS
 from ...common.processes.notices import FORM as NOTIFY
+from ..names import POLICY
 from .serve import SERVE
 from .workers import WORKERS
 
@@ -16,6 +22,8 @@ TO_BEGIN = "run dpmosaic party init"
 _LIMIT = Number(least=0)
 _NAMES = ListOf(Text(), like="a list of names")
 _COLUMN = Text(".+", "the name of a column")
+_COLUMNS = ("key", "order", "order_by", "identifiers", "belongs_to")
+"""Keys of places that name columns."""
 
 _PLACE = {
     "file": Key(Text(), "A table: .csv, .tsv, either with .gz, or .parquet."),
@@ -99,6 +107,8 @@ _POLICY = Table(
         "max_active_releases": Key(whole(1), "Releases that are open at the same time."),
         "allow_unreviewed": Key(Truth(), "Accept entries of the domain that nobody reviewed: for trials."),
         "approval": Key(Truth(), "A person approves every release."),
+        "approvers": Key(_NAMES, "Who may approve; without it, anybody at the party's folder."),
+        "approvals": Key(whole(1), "So many different people approve each release."),
     }
 )
 
@@ -115,3 +125,15 @@ FORM = Table(
     }
 )
 """The form of the file."""
+
+
+def read_policy(home: Path) -> dict[str, Any]:
+    """The content of the policy of a folder, names of columns composed.
+
+    Raises:
+        DataError: see `read_by_form`.
+    """
+    content = read_by_form(home / POLICY, FORM, TO_BEGIN)
+    for place in (content.get("source", {}), *content.get("tables", {}).values()):
+        place |= {key: compose_texts(place[key]) for key in _COLUMNS if key in place}
+    return content

@@ -103,5 +103,7 @@ max_queries = 10000              # of one release
 max_active_releases = 8          # so many times memory and disk of one; deliveries of others come again
 # allow_unreviewed = true        # entries of the domain that were read from the rows: for trials only
 approval = true                  # a person approves every release: dpmosaic party approve
+# approvers = ["A. Meier", "B. Rossi", "C. Weber"]  # who may; without it, anybody at the party's folder
+# approvals = 2                  # so many different people approve each release
 """
 TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + _LIMITS_TEMPLATE

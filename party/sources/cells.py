@@ -104,6 +104,19 @@ def cells_for(attribute: Attribute, column: str, kind: str) -> str:
     return column if _AS_THEY_ARE.fullmatch(kind) else f"{column}::VARCHAR"
 
 
+def compose_columns(columns: Iterable[str], kinds: Iterable[str]) -> str:
+    """The SQL expressions of columns, their texts composed (`compose`).
+
+    Args:
+        columns: their names.
+        kinds: DuckDB's types of them.
+    """
+    return ", ".join(
+        f"nfc_normalize({column})" if kind == "VARCHAR" or kind.startswith("ENUM") else column
+        for column, kind in zip(columns, kinds, strict=True)
+    )
+
+
 def in_utc(column: str) -> str:
     """The SQL expression of a column of instants as timestamps in UTC, on a machine of any time zone."""
     # An infinite time has no microseconds.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...common.data.values import compose
 from ...common.errors import DataError
 
 _NUMBER = re.compile(r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?")
@@ -61,7 +62,7 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
             "line, or give --no-header (header=False) to call them column1, column2, ..., or --header "
             "(header=True) if these are their names"
         )
-    names = tuple(cell if cell.strip() else "" for cell in cells)
+    names = tuple(compose(cell) if cell.strip() else "" for cell in cells)
     if "" in (unnamed := names[1:]) or names == ("",):
         place = names.index("") + 1 if names == ("",) else unnamed.index("") + 2
         raise DataError(f"{file}: column {place} has no name; write one into the first line")

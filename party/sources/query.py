@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from ...common.bounded import read_bytes
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-from ...common.data.values import RawColumn
+from ...common.data.values import RawColumn, compose
 from ...common.errors import DataError
+from .cells import compose_columns
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
+from .headers import check_different
 from .ordering import check_decided
 from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
 from .sql import quote
@@ -104,14 +106,25 @@ class QuerySource:
         return selected(partial(self.query, connection), expressions)
 
     def _place(self, name: str) -> int:
+        name = compose(name)
         if name not in self._names:
             raise DataError(f"source query: it gives no column {name!r}; fix the query or the domain")
         return self._names.index(name)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
+        names = tuple(map(compose, self._described["column_name"]))
+        check_different(self.name, names, "; rename one of them")
+        return names
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(self._described["column_type"])
+
+    @cached_property
+    def _described(self) -> dict[str, NDArray[Any]]:
         with self._connect() as connection:
-            return tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
+            return self.query(connection, f"DESCRIBE {self._select}")
 
     @property
     def _select(self) -> str:
@@ -144,8 +157,10 @@ class QuerySource:
     def scan(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as the view `scan`; see `Scanned`."""
         connection = self._connect()
-        columns = ", ".join(f"c{place}" for place in range(len(self._names)))
-        self.query(connection, f"CREATE TEMP VIEW scan ({columns}) AS {self._select}")
+        names = [f"c{place}" for place in range(len(self._names))]
+        read = f"({self._select}) AS read ({', '.join(names)})"
+        texts = compose_columns(names, self._kinds)
+        self.query(connection, f"CREATE TEMP VIEW scan ({', '.join(names)}) AS SELECT {texts} FROM {read}")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:

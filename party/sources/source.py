@@ -20,10 +20,10 @@ from ...common.data.attributes.texts import TextColumn, has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.gaps import other_of
 from ...common.data.table import Table, check_rows, code_dtype
-from ...common.data.values import ListedTexts, RawColumn
+from ...common.data.values import ListedTexts, RawColumn, compose
 from ...common.errors import DataError
 from ...common.processes.blocks import made_in_order
-from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
+from .cells import ZONED, cells_for, compose_columns, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
 from .headers import check_different
 from .sql import quote, quoted_file
@@ -222,8 +222,11 @@ class FileSource:
     def scan(self) -> duckdb.DuckDBPyConnection:
         """A database in memory with the file as `scan`; see `Scanned`."""
         connection = duckdb.connect(config=CONFIG)
-        names = ", ".join(f"c{place}" for place in range(len(self._names)))
-        self.query(connection, f"CREATE VIEW scan ({names}) AS {self._select}")
+        names = [f"c{place}" for place in range(len(self._names))]
+        read = f"({self._select}) AS read ({', '.join(names)})"
+        kinds = self.query(connection, f"DESCRIBE SELECT * FROM {read}")["column_type"]
+        texts = compose_columns(names, kinds)
+        self.query(connection, f"CREATE VIEW scan ({', '.join(names)}) AS SELECT {texts} FROM {read}")
         return connection
 
     def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
@@ -290,7 +293,7 @@ class FileSource:
         if self._csv is not None:
             return self._csv.columns
         with duckdb.connect(config=CONFIG) as connection:
-            names = tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
+            names = tuple(map(compose, self.query(connection, f"DESCRIBE {self._select}")["column_name"]))
         check_different(self.path.name, names, "; rename one of them")
         return names
 
@@ -307,6 +310,7 @@ class FileSource:
         return f"SELECT * FROM read_parquet({quoted_file(self.path)})"
 
     def _place(self, name: str) -> int:
+        name = compose(name)
         if name not in self._names:
             raise DataError(
                 f"{self.path.name} has no column {name!r} in its header; fix the header or the domain"

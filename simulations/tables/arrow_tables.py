@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 import pandas as pd
 import pyarrow as pa
 
+from ...common.data.values import compose
 from ...common.errors import DataError
 
 
@@ -21,11 +22,18 @@ class ArrowTable(Protocol):
 def data_frame(rows: ArrowTable) -> pd.DataFrame:
     """The rows as a data frame: pandas' own as it is, that of another library with the types of Arrow.
 
+    Names of columns come back composed (`compose`).
+
     Raises:
         DataError: a column has a type that only its library knows.
     """
-    if isinstance(rows, pd.DataFrame):
-        return rows
+    found = rows if isinstance(rows, pd.DataFrame) else _typed(rows)
+    names = [compose(name) if isinstance(name, str) else name for name in found.columns]
+    return found if names == [*found.columns] else found.set_axis(names, axis=1)
+
+
+def _typed(rows: ArrowTable) -> pd.DataFrame:
+    """The rows as a data frame with the types of Arrow."""
     try:
         table = pa.table(rows)
         table = table.cast(pa.schema([field.with_type(_usual(field.type)) for field in table.schema]))

@@ -28,6 +28,7 @@ from ...curator.results.storage import Storage, storage_of
 from ...party.drafting import inference
 from ...party.drafting.date_formats import zone_of
 from ...party.drafting.draft import Draft
+from ...party.sources.cells import compose_columns
 from ...party.sources.headers import reads_as_record
 from ...party.sources.source import CONFIG, FileSource, Queried
 from .arrow_tables import ArrowTable, data_frame
@@ -299,8 +300,12 @@ class _FrameRows:
             _nest(column) if self.nested and _is_nested(column) else _arrow(column)
             for _, column in self.rows.items()
         ]
+        names = [f"c{place}" for place, _ in enumerate(columns)]
         connection = duckdb.connect(config=CONFIG)
-        connection.register("file", pa.table(columns, [f"c{place}" for place, _ in enumerate(columns)]))
+        connection.register("given", pa.table(columns, names))
+        kinds = self.query(connection, "DESCRIBE given")["column_type"]
+        texts = compose_columns(names, kinds)
+        connection.execute(f"CREATE VIEW file ({', '.join(names)}) AS SELECT {texts} FROM given")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from dpmosaic.common.data.attributes.texts import has_open_categories
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, encode_table
+from dpmosaic.common.data.values import compose
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.party.counting.encoding import encoding_of, label_text
 from dpmosaic.party.counting.engines.engine import run
@@ -63,6 +64,9 @@ class CountingContract:
 
     loads = True
     """Whether columns that SQL cannot encode are encoded by Python."""
+
+    composes = True
+    """Whether decomposed texts are composed; otherwise they are refused."""
 
     every = 1
     """One column of so many is compared code by code."""
@@ -176,6 +180,24 @@ class CountingContract:
         table = encoded(PEOPLE, written)
         theirs, numbers = table.texts["job"].unlisted_texts(PEOPLE["job"])
         assert (texts, counts.tolist()) == (theirs, numbers.tolist())
+
+    def test_names_and_labels_are_composed_whoever_wrote_them(self):
+        domain = Domain.from_json(
+            {
+                "caf\u00e9": {"type": "categorical", "categories": ["\u00e9", "n", 1], "other": "n"},
+                "job": {"type": "categorical", "categories": ["n"], "other": "n", "open": True},
+            }
+        )
+        texts = ["\u00e9", "e\u0301", "n", "1.0", "\u212b"]
+        written = {"cafe\u0301": (Kind.TEXT, texts), "job": (Kind.TEXT, texts)}
+        if not self.composes:
+            with pytest.raises(DataError, match="SQL and Python may read differently"):
+                self.rows(written, domain)
+            written = {name: (kind, [*map(compose, cells)]) for name, (kind, cells) in written.items()}
+        rows = self.rows(written, domain)
+        assert rows.marginal(("caf\u00e9",)).tolist() == [2, 2, 1]
+        found, counts = rows.unlisted_texts("job")
+        assert (found, counts.tolist()) == (["1.0", "\u00c5", "\u00e9"], [1, 1, 2])
 
     def test_single_rows_come_in_their_order(self):
         written = people()

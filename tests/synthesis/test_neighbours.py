@@ -91,7 +91,7 @@ CALLS = {
     "certificate": lambda release: release.certificate.to_json(),
     "model": lambda release: [release.model.marginal((name,)) for name in release.domain],
     "domain": lambda release: release.domain.to_json(),
-    "sample": lambda release: [release.generate(20, seed=1), release.generate(9, "illness=aids", seed=1)],
+    "generate": lambda release: [release.generate(20, seed=1), release.generate(9, "illness=aids", seed=1)],
     "query": lambda release: (
         release.query("SELECT illness, count(*), avg(rate) FROM release GROUP BY 1").frame
     ),
@@ -100,14 +100,16 @@ CALLS = {
     "difference": lambda release: release.difference("visits", ("illness", "flu", "none")).frame,
     "linear": lambda release: release.linear("rate", ["visits"]).frame,
     "logistic": lambda release: release.logistic("dead", ["visits"]).frame,
+    "correlation": lambda release: release.correlation("rate", "visits").frame,
+    "test": lambda release: repr(release.test("chi-square", "illness", "dead")),
     "infer": lambda release: release.infer(lambda rows: rows["visits"].mean(), ["visits"]).frame,
     "copies": lambda release: release.copies(2, seed=1),
     "report": lambda release: isinstance(release.report(), Page),
     "__repr__": repr,
     "_repr_html_": lambda release: release._repr_html_(),
 }
-"""What each public method gives; `save`, of which `write` is a part, is looked at by itself, and `of` and
-`published` are no answers."""
+"""What each public method gives; `save`, of which `write` is a part, is looked at by itself; `of` is no
+answer, and `attack` is asked with the real table."""
 
 
 def told(found):
@@ -137,7 +139,7 @@ def released(data, **options):
 
 def test_every_public_method_is_looked_at():
     public = {name for name in vars(Release) if not name.startswith("_")} | {"__repr__", "_repr_html_"}
-    assert public == {*CALLS, "of", "save", "write"}
+    assert public == {*CALLS, "of", "save", "write", "attack"}
 
 
 @pytest.mark.parametrize("how", ["numpy", "category", "nullable", "arrow"])

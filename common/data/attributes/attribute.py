@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..values import LONGEST_PATTERN, RawColumn, refuse_rows
+from ..values import LONGEST_PATTERN, RawColumn, compose, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,9 +173,14 @@ class Attribute(ABC):
 
 
 def check_name(name: str) -> None:
-    """Raises DataError if an attribute's name is empty or too long."""
+    """Raises DataError if an attribute's name is empty or too long, or not composed."""
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         raise DataError(f"an attribute's name is text of 1 to {LONGEST_NAME} characters; name the column so")
+    if compose(name) != name:
+        raise DataError(
+            f"attribute {name!r}: expected a name in Unicode's normal form C, as tables are read; write it "
+            'as unicodedata.normalize("NFC", name)'
+        )
 
 
 def check_pattern(pattern: object) -> None:

@@ -19,7 +19,7 @@ from ..attributes.moments import Granularity, Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ..binning.scale import Scale
-from ..values import PLAIN, Notation
+from ..values import PLAIN, Notation, compose_texts
 from .form import VARIANTS
 
 _LONG_FORM = {"attributes", "rules", "suggested_rules"}
@@ -28,12 +28,15 @@ _LONG_FORM = {"attributes", "rules", "suggested_rules"}
 def parts_of(form: object) -> tuple[Mapping[str, Any], Any, Any]:
     """The entries, rules and suggested rules of a domain file; the rules are None where it has none.
 
+    All texts come back composed (`compose`).
+
     Args:
         form: attribute name -> entry; or an object with these as "attributes".
 
     Raises:
-        DataError: it is no object.
+        DataError: it is no object, or two of its names are one when composed.
     """
+    form = compose_texts(form)
     if not isinstance(form, Mapping):
         raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
     entries = form.get("attributes")

@@ -59,6 +59,7 @@ class AdbcEngine(RemoteEngine):
     """
 
     dialect: ClassVar[str]
+    composes = False
 
     def __init__(self, place: Place, driver: str, uri: str) -> None:
         self._driver = driver_of(driver)
@@ -86,7 +87,7 @@ class AdbcEngine(RemoteEngine):
         with self._cursor() as cursor:
             cursor.execute(query.sql(self.dialect))
             schema = cursor.fetch_arrow_table().schema
-        return self._check_order_column({field.name: _kind(field) for field in schema})
+        return self._compose_names({field.name: _kind(field) for field in schema})
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""

@@ -55,9 +55,12 @@ class Engine(ABC):
     def source(self) -> exp.Expr:
         """The source, to select from."""
 
+    composes: ClassVar[bool] = True
+    """Whether its texts come composed (`compose`)."""
+
     @abstractmethod
     def text(self, value: exp.Expr) -> exp.Expr:
-        """A value as text that is compared byte by byte."""
+        """A value as text that is compared byte by byte, composed if the engine `composes`."""
 
     @abstractmethod
     def keep(self, name: str, rows: exp.Select) -> exp.Expr | None:

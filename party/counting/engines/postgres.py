@@ -82,13 +82,15 @@ class PostgresEngine(RemoteEngine):
         with self._translate_errors(), self._connection.cursor() as cursor:
             cursor.execute(query.sql(self.dialect).encode())
             described = cursor.description or []
-        return self._check_order_column(
-            {one.name: _KINDS.get(one.type_code, Kind.OTHER) for one in described}
-        )
+        return self._compose_names({one.name: _KINDS.get(one.type_code, Kind.OTHER) for one in described})
 
     def text(self, value: exp.Expr) -> exp.Expr:
-        """See `Engine`."""
-        return exp.Collate(this=exp.cast(value, "text"), expression=exp.to_identifier("C", quoted=True))
+        """See `Engine`; composing takes its time, also of ASCII."""
+        text = exp.cast(value, "text")
+        plain = exp.func("OCTET_LENGTH", text).eq(exp.func("LENGTH", text.copy()))
+        normal = exp.Normalize(this=text.copy(), form=exp.Var(this="NFC"))
+        found = exp.Case().when(plain, text.copy()).else_(normal)
+        return exp.Collate(this=exp.paren(found), expression=exp.to_identifier("C", quoted=True))
 
     def keep(self, name: str, rows: exp.Select) -> exp.Expr | None:
         """See `Engine`; a server that only reads, or a party without the right, keeps none."""

@@ -12,7 +12,9 @@ import sqlglot
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from ....common.data.values import compose
 from ....common.errors import DataError
+from ...sources.headers import check_different
 from ...sources.ordering import tied
 from .engine import Engine
 from .kinds import Kind
@@ -73,6 +75,7 @@ class RemoteEngine(Engine):
     def __init__(self, place: Place) -> None:
         self._place = place
         self._source = place.source(self.dialect)
+        self._spellings: Mapping[str, str] = {}
 
     def drop(self, table: exp.Expr) -> None:
         """See `Engine`."""
@@ -88,7 +91,7 @@ class RemoteEngine(Engine):
 
     def column(self, name: str) -> exp.Expr:
         """See `Engine`."""
-        return exp.column(name, quoted=True)
+        return exp.column(self._spellings.get(compose(name), name), quoted=True)
 
     def source(self) -> exp.Expr:
         """See `Engine`."""
@@ -132,10 +135,17 @@ class RemoteEngine(Engine):
     def hash_of_text(self, text: exp.Expr) -> exp.Expr:
         """A whole number of 64 bits for each text."""
 
-    def _check_order_column(self, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
-        """The kinds of columns, if the column that orders the rows is among them."""
+    def _compose_names(self, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
+        """The kinds of columns by composed names, if the column that orders the rows is among them.
+
+        Args:
+            kinds: by the engine's names.
+        """
+        check_different(self.name, [*map(compose, kinds)], "; rename one of them")
+        self._spellings = {compose(name): name for name in kinds}
+        kinds = {compose(name): kind for name, kind in kinds.items()}
         order = self._place.order_by
-        if order is not None and order not in kinds:
+        if order is not None and compose(order) not in kinds:
             raise DataError(
                 f"{self.name}: expected the column order_by of [source], found none; fix the source"
             )

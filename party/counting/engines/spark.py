@@ -50,6 +50,7 @@ class SparkEngine(RemoteEngine):
     """
 
     dialect: ClassVar[str] = "spark"
+    composes = False
     name = "Spark"
 
     def __init__(self, place: Place, connection: str) -> None:
@@ -76,7 +77,7 @@ class SparkEngine(RemoteEngine):
         query = exp.select("*").from_(self.source()).limit(0)
         with self._translate_errors():
             described = self._session.sql(query.sql(self.dialect)).dtypes
-        return self._check_order_column({name: _kind(kind) for name, kind in described})
+        return self._compose_names({name: _kind(kind) for name, kind in described})
 
     def keep(self, name: str, rows: exp.Select) -> exp.Expr:
         """See `Engine`."""

@@ -167,7 +167,7 @@ def test_no_cell_of_the_csv_is_a_formula_and_no_line_break_of_a_curator_makes_a_
     past.run("deny", HOSTILE, "--by", "=cmd|' /C calc'!A0", "--reason", "@SUM(1)\n=1")
     text = client.get("/trail.csv")[2]
     rows = list(csv.reader(io.StringIO(text)))
-    assert {len(row) for row in rows} == {6}
+    assert {len(row) for row in rows} == {7}
     assert not [cell for row in rows for cell in row if cell[:1] in "=+-@\t\r\n" and cell]
     assert [row[4] for row in rows if row[2] == "decided" and row[3] == HOSTILE] == ["'=cmd|' /C calc'!A0"]
     assert "\u202e" not in text
@@ -212,3 +212,18 @@ def test_a_console_closes_when_it_is_asked_to(empty, consoles):
     client = Client(consoles(empty))
     client.enter()
     assert "closed" in client.post("/end")[2]
+
+
+def test_a_page_offers_the_approvers_and_says_who_is_missing(client, past):
+    policy = past.home.folder / "policy.toml"
+    policy.write_text(
+        policy.read_text().replace("[policy]", '[policy]\napprovers = ["D. P. Officer", "B"]\napprovals = 2')
+    )
+    assert "<option>B</option>" in client.get(f"/releases/{WAITING}")[2]
+    status, _, text = client.post(f"/releases/{WAITING}/approve", SIGNED | {"by": "root"})
+    assert (status, "nothing was changed" in text) == (409, True)
+    client.post(f"/releases/{WAITING}/approve", SIGNED)
+    assert shown(past, WAITING)["state"] == "pending"
+    assert "1 more of B has to approve before it goes on" in client.get(f"/releases/{WAITING}")[2]
+    past.run("approve", WAITING, "--by", "B", "--yes", "--reason", "read")
+    assert shown(past, WAITING)["state"] == "approved"

@@ -12,6 +12,8 @@ DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "spark")
 
 
 class Plain:
+    composes = True
+
     def text(self, value):
         return exp.cast(value, "text")
 

@@ -123,6 +123,7 @@ class TestOverADBC(CountingContract):
     """The SQL is that of PostgreSQL, whose every code is compared above."""
 
     loads = False
+    composes = False
     every = 6
     write = TestPostgreSQL.write
 

@@ -28,6 +28,7 @@ TYPES = {
 
 class OverSpark(CountingContract):
     loads = False
+    composes = False
     every = 8
 
     def __init__(self, session):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ from ...common.showing.printable import printable
 from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
 from ..approving.approvals import Request
 from ..approving.decisions import APPROVED
+from ..names import SHAREABLE_LOG
+from .desk import Desk
 
 REQUESTED, DECIDED, LEDGER, DAEMON = "requested", "decided", "ledger", "daemon"
 KINDS = (REQUESTED, DECIDED, LEDGER, DAEMON)
@@ -35,6 +40,8 @@ class Entry:
         release_id: id of the release; empty for none.
         by: who did it.
         what: what happened.
+        outcome: "asked", "approved", "denied", "accepted", "charged", how a release ended, or the code of the
+            daemon's event.
     """
 
     at: str
@@ -43,6 +50,12 @@ class Entry:
     release_id: str
     by: str
     what: str
+    outcome: str
+
+    @cached_property
+    def event_id(self) -> str:
+        """Tells the entry from others, 32 hexadecimal digits: receivers that get one twice keep it once."""
+        return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -77,30 +90,14 @@ class Filter:
         )
 
 
-def trail(
-    requests: Sequence[Request],
-    names: Mapping[bytes, str],
-    identities: Collection[bytes],
-    summaries: Sequence[LedgerSummary],
-    events: Sequence[LedgerEvents],
-    charges: Sequence[LedgerCharge],
-    log: Path,
-) -> list[Entry]:
-    """All that happened, the latest first.
-
-    Args:
-        requests: requested releases.
-        names: names of the pinned curators, by identity.
-        identities: identities of the party, also former ones.
-        summaries: accepted releases.
-        events: their beginning and end.
-        charges: their charges.
-        log: the daemon's log of codes; it may be missing.
-    """
+def trail(desk: Desk) -> list[Entry]:
+    """All that happened at a party, the latest first."""
+    names = {curator.identity: curator.name for curator in desk.home.curators()}
+    requests, ledger = desk.approvals.requests(), desk.ledger
     found = [
-        *_of_requests(requests, names, identities),
-        *_of_ledger(requests, summaries, events, charges),
-        *_of_daemon(log),
+        *_of_requests(requests, names, desk.home.keyring.identities),
+        *_of_ledger(requests, ledger.summaries(), ledger.events(), ledger.charges()),
+        *_of_daemon(desk.home.folder / SHAREABLE_LOG),
     ]
     # Sorting keeps the order of lines of one time: a request, its decision, what the ledger did then.
     return sorted(found, key=lambda entry: entry.at)[::-1]
@@ -128,6 +125,7 @@ def _of_requests(
             release_id,
             by,
             f"asked for a release: {purpose or 'no purpose stated'}",
+            "asked",
         )
         for number, decision in enumerate(request.decisions):
             because = f": {decision.reason}" if decision.reason else ""
@@ -136,9 +134,8 @@ def _of_requests(
                 if any(request.is_signed(number, public) for public in identities)
                 else " (NOT SIGNED by this party)"
             )
-            yield Entry(
-                decision.at, "yes", DECIDED, release_id, decision.by, f"{decision.verdict}{because}{signed}"
-            )
+            what = f"{decision.verdict}{because}{signed}"
+            yield Entry(decision.at, "yes", DECIDED, release_id, decision.by, what, decision.verdict)
 
 
 def _of_ledger(
@@ -160,21 +157,21 @@ def _of_ledger(
     for one in events:
         summary = spent[one.release_id]
 
-        def entry_at(at: int | None, what: str, release_id: str = one.release_id) -> Entry:
+        def entry_at(at: int | None, what: str, outcome: str, release_id: str = one.release_id) -> Entry:
             known = moment(at)
             time, exact = (known, "yes") if known else (approved.get(release_id, ""), "not before")
-            return Entry(time, exact, LEDGER, release_id, "this party", what)
+            return Entry(time, exact, LEDGER, release_id, "this party", what, outcome)
 
         granted = f"accepted (event {one.accepted}); rho {float(summary.granted):.6g} was reserved"
-        yield entry_at(one.accepted_at, granted)
+        yield entry_at(one.accepted_at, granted, "accepted")
         for charge in charged[one.release_id]:
             cost = f"charged rho {float(charge.zcdp_rho):.6g} for the query {charge.query_id}"
-            yield entry_at(charge.at, cost)
+            yield entry_at(charge.at, cost, "charged")
         if one.closed is not None:
             ended = f"{summary.state} (event {one.closed}); rho {float(summary.spent):.6g} was spent"
             if summary.state == CERTIFIED and one.certificate is not None:
                 ended += f"; SHA-256 of the certificate {one.certificate.hex()}"
-            yield entry_at(one.closed_at, ended)
+            yield entry_at(one.closed_at, ended, summary.state)
 
 
 def _of_daemon(log: Path) -> Iterator[Entry]:
@@ -184,7 +181,7 @@ def _of_daemon(log: Path) -> Iterator[Entry]:
         if kind == _CALL and code == _OK:
             continue
         what = " ".join(filter(None, (kind, str(event.get("method", "")), code)))
-        yield Entry(str(event.get("time", "")), "yes", DAEMON, "", "the daemon", what)
+        yield Entry(str(event.get("time", "")), "yes", DAEMON, "", "the daemon", what, code)
 
 
 def _events_of_log(log: Path) -> Iterator[dict[str, Any]]:
