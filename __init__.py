@@ -173,7 +173,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Loads a public name on first use, so that a party needs none of the curator's packages."""
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .common.forms.nearest import hint
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint(name, _HOMES)}")
     home = _HOMES[name]
     if not home.startswith(("common", "party")):
         from .common.extras import require_extra

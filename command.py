@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .common.errors import MosaicError
+from .common.showing.examples import with_examples
 from .common.showing.telling import tell
 from .common.version import __version__
 
@@ -141,14 +142,17 @@ def load_command(name: str) -> Any:
         return typer.main.get_group(found)
     alone = typer.Typer(add_completion=False)
     alone.command(name)(found)
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    command.help = with_examples(name, command.help or "")
+    return command
 
+
+_ABOUT = "Differentially private synthetic tables from tables partitioned across institutions."
 
 app = typer.Typer(
     cls=_Commands,
-    help="Differentially private synthetic tables from tables partitioned across institutions.",
+    help=with_examples("", _ABOUT),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -191,6 +195,8 @@ def main() -> None:
         app()
     except MosaicError as error:
         tell(f"error: {error}", err=True, fg=typer.colors.RED)
+        if error.page:
+            tell(f"more: {error.page}", err=True)
         sys.exit(1)
     finally:
         # What is left is to end.

@@ -4,7 +4,7 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 FOLDERS = ("common", "party", "curator", "simulations", "synthesis")
-ROOT_MODULES = ("__init__", "command", "testing")
+ROOT_MODULES = ("__init__", "__main__", "command", "testing")
 
 
 class ShipRootModules(build_py):

@@ -17,11 +17,19 @@ Wrong arguments from our own code stay ValueError or TypeError.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from .showing.printable import Shown
 
 
 class MosaicError(Shown, Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package.
+
+    Attributes:
+        page: of the documentation, that says more about errors of this kind; empty if the message says all.
+    """
+
+    page: ClassVar[str] = ""
 
 
 class MosaicWarning(Shown, UserWarning):
@@ -35,9 +43,13 @@ class DataError(MosaicError):
 class BudgetError(MosaicError):
     """A privacy parameter is out of range, or a charge would exceed the grant."""
 
+    page = "docs/choosing.md"
+
 
 class PolicyError(MosaicError):
     """A party's policy does not allow what was asked."""
+
+    page = "docs/operators-guide.md"
 
 
 class ApprovalPending(PolicyError):
@@ -46,6 +58,8 @@ class ApprovalPending(PolicyError):
 
 class ProtocolError(MosaicError):
     """Two sides of a protocol disagree: a wrong message, version, query or protocol."""
+
+    page = "docs/operators-guide.md"
 
 
 class DeliveriesLost(ProtocolError):
@@ -58,6 +72,8 @@ class DeliveriesLost(ProtocolError):
 class ModelError(MosaicError):
     """A graphical model cannot be built, fitted or kept in memory."""
 
+    page = "docs/choosing.md"
+
 
 class MissingExtraError(MosaicError):
     """An optional dependency is not installed; the message names the extra that contains it."""
@@ -65,3 +81,5 @@ class MissingExtraError(MosaicError):
 
 class PartyUnavailable(MosaicError):
     """A party does not answer; the only kind of error that is retried."""
+
+    page = "docs/operators-guide.md"

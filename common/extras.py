@@ -39,5 +39,6 @@ def require_extra(extra: str) -> None:
     if missing:
         raise MissingExtraError(
             f"this needs {', '.join(missing)} of the extra {extra!r}; install it: "
-            f"pip install 'dpmosaic[{extra}]'"
+            f"pip install 'dpmosaic[{extra}]', or run the command with it: "
+            f"pipx run --spec 'dpmosaic[{extra}]' dpmosaic"
         )

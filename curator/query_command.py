@@ -19,6 +19,8 @@ from ..common.showing.terminal import Terminal
 if TYPE_CHECKING:
     from .analysis.queries.answer import Answer
 
+_PRINTED = Path("-")
+
 
 def query(
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
@@ -34,22 +36,28 @@ def query(
         ),
     ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    csv_output: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    csv_file: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", allow_dash=True, help="Write CSV into a file; - prints it."),
+    ] = None,
 ) -> None:
     """Ask a release in SQL: counts, shares, means, sums and quantiles, with intervals. Costs no budget."""
-    if json_output and csv_output:
+    if json_output and csv_file is not None:
         raise DataError("expected --json or --csv, got both; choose one")
     require_extra("curator")
     from .analysis.release import load
     from .people.release import load_people
-    from .results.outputs import PEOPLE
+    from .results.outputs import PEOPLE, write_text
 
     held = load_people(release) if (release / PEOPLE).is_file() else load(release)
     answered = held.query(question, level, "population" if population else "table")
     if json_output:
         tell(json.dumps(answered.to_json()))
-    elif csv_output:
+    elif csv_file == _PRINTED:
         write(answered.frame.to_csv(index=False))
+    elif csv_file is not None:
+        write_text(csv_file, answered.frame.to_csv(index=False))
+        tell(f"{len(answered.rows)} rows written to {csv_file}")
     else:
         _print(answered)
 

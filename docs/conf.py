@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 html_theme = "furo"
 html_title = "dpmosaic"
 html_copy_source = False
+html_extra_path = ["made"]
 html_show_copyright = False
 
 # Links to headings are checked too, three levels deep.
@@ -65,6 +66,18 @@ def _pictures(app, page, source):
     source[0] = re.sub(r"<!-- picture ([a-z]+): (.+?) -->", placed, source[0])
 
 
+def _pages(app, page, source):
+    """Links pages that stand beside the documentation, in the place of their comments."""
+    source[0] = re.sub(r"<!-- page ([a-z]+): (.+?) -->", r'<a href="\1.html">\2</a>', source[0])
+
+
+def _write(app, config):
+    """Writes the page on which epsilon is chosen, with the constants of this version."""
+    import epsilon_page
+
+    epsilon_page.write(DOCS / "made" / "epsilon.html")
+
+
 def _draw(app):
     """Draws the pictures anew, so that they show the pages as they are."""
     try:
@@ -85,7 +98,9 @@ def _docstring(app, what, name, thing, options, lines):
 
 def setup(app):
     """Sphinx calls this; docstrings are taken before their sections are read."""
+    app.connect("config-inited", _write)
     app.connect("builder-inited", _draw)
     app.connect("source-read", _text)
     app.connect("source-read", _pictures)
+    app.connect("source-read", _pages)
     app.connect("autodoc-process-docstring", _docstring, priority=400)

@@ -135,6 +135,13 @@ def simulate(
     Raises:
         DataError: an argument does not fit the table or the others; nothing has been measured.
         BudgetError: a privacy parameter is out of range; nothing has been measured.
+
+    Example:
+        >>> result = dpmosaic.simulate(patients, epsilon=1.0, domain=domain, grid="2x1", seed=1)
+        >>> list(result.table)
+        ['sex', 'age']
+        >>> 0 <= result.metrics["workload_error"] < 0.2
+        True
     """
     started = time.perf_counter()
     if not isinstance(data, Table):

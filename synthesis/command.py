@@ -82,6 +82,27 @@ def synthesize(
             rich_help_panel=PEOPLE,
         ),
     ] = None,
+    releases: Annotated[
+        int | None,
+        typer.Option(
+            help="With --key and --order: number of releases that share epsilon and delta, one a period.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="With --releases: the last value of the order in this one, such as 2026-12-31.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    continues: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --releases: folder of the release before, in each but the first.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
     relations: Annotated[
         Path | None,
         typer.Option(
@@ -165,6 +186,12 @@ def synthesize(
             raise DataError(
                 "--spreadsheet-safe: a release of people with several rows has no such choice; leave it out"
             )
+        periods = {"releases": releases, "until": until, "continues": continues}
+        if any(one is not None for one in periods.values()) and table_format is not TableFormat.CSV:
+            raise DataError(
+                "--format: expected csv of releases that share a promise, whose rows are added to a file, "
+                "got another; leave it out"
+            )
         stated = None if relations is None else read_relations(relations, data)
         with (
             unfinished_release(out, _command(options)) as kept,
@@ -172,10 +199,11 @@ def synthesize(
         ):
             warnings.simplefilter("always", UserWarning)
             chosen: dict[str, Any] = (
-                {"key": key, "order": order, "per_person": per_person or (), "domain": domain}
+                {"key": key, "order": order, "per_person": per_person or (), "domain": domain, **periods}
                 if stated is None
                 else {
                     "relations": stated.relations,
+                    **periods,
                     "order": stated.order,
                     "domain": stated.domains or domain,
                     "summaries": stated.summaries,
@@ -190,8 +218,11 @@ def synthesize(
         promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
         _tell(people, sizes, promised, out, where, [str(one.message) for one in advice], json_output)
         return
-    if order is not None or per_person:
-        raise DataError("order and per_person: expected --key beside them, got none; name the key")
+    if per_person or any(one is not None for one in (order, releases, until, continues)):
+        raise DataError(
+            "order, per_person, releases, until and continues: expected --key beside them, got none; name "
+            "the key"
+        )
     with unfinished_release(out, _command(options)) as kept:
         with (
             process_for_checks() as checks,
@@ -219,7 +250,7 @@ def resume(
     from .unfinished import command_of
 
     options = command_of(folder)
-    named = ("data", "domain", "relations", "ledger")
+    named = ("data", "domain", "relations", "ledger", "continues")
     paths = {name: Path(options[name]) for name in named if options.get(name) is not None}
     table_format = TableFormat(options["table_format"])
     again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}

@@ -31,6 +31,7 @@ from .related_tables import (
     with_pairs,
     with_summaries,
 )
+from .yearly import Sharing, Yearly
 
 Ordered = str | Literal[True]
 """A column by which rows of a person are in order, or True for the order of the table."""
@@ -48,6 +49,7 @@ class Stated:
     pairs: Pairs
     per_person: Sequence[str]
     domain: DomainLike | Mapping[str, DomainLike] | None
+    sharing: Sharing | None = None
 
 
 def release_people(
@@ -92,14 +94,23 @@ def release_people(
         "domains": repr({name: one.digest() for name, one in domains.items()}),
         "seed": repr(asked.seed),
     }
+    yearly = None
+    if stated.sharing is not None:
+        yearly = Yearly.of(tables, domains, stated.sharing, asked)
+        tables, domains, named = yearly.tables, yearly.domains, named | yearly.settings
     several = data if isinstance(data, Mapping) else {"": data}
     kept.bind(named, *several.values())
     held = [tables]
     # Nothing else holds the rows, so that they are let go when codes are enough.
     del tables
     priced = Priced(asked.budget, A_PERSON, asked.mechanism, labels_delta(asked.budget))
+    if yearly is not None:
+        # Domains of such releases have no labels.
+        shared = yearly.lifetime.releases, yearly.earlier_ids
+        priced = replace(priced, labels_delta=0.0, releases=shared[0], earlier=shared[1])
     with counted_release(data, ledger, priced, kept, asked.seed is not None):
-        people, told = release_tables(held.pop(), replace(asked, domains=domains))
+        asked, raw = replace(asked, domains=domains), held.pop()
+        people, told = release_tables(raw, asked) if yearly is None else yearly.release(asked)
     libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
     return replace(people, libraries=libraries), told
 

@@ -85,6 +85,7 @@ class Asked:
         seed: see `synthesize`.
         progress: see `synthesize`.
         kept: what keeps the answers.
+        releases: number of releases that share the promise evenly.
     """
 
     budget: Budget
@@ -94,6 +95,7 @@ class Asked:
     seed: int | None
     progress: bool | None
     kept: Unfinished | Forgotten
+    releases: int = 1
 
 
 def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tuple[str, ...]]:
@@ -167,8 +169,7 @@ class Making:
             if self._family.own(name):
                 self._release_table(name, budget)
         self._rows.clear()
-        root = self._releases[self._family.root.name].rows
-        drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
+        drawn = drawn_rows(self._family, self._people(), self._releases, self._stream.child("people"))
         self._family = timed(self._family, drawn, self._releases, self._stream)
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
@@ -177,6 +178,10 @@ class Making:
             self._remark(name, begun, drawn[name])
         people = PeopleRelease(self._family, self._releases, certificate, tables, self._choices)
         return people, tuple(self._remarks)
+
+    def _people(self) -> Table:
+        """The people whose rows are drawn."""
+        return self._releases[self._family.root.name].rows
 
     def _split(self) -> dict[str, Budget]:
         """The budget of each table.
@@ -189,9 +194,9 @@ class Making:
         # What labels take of delta, they share.
         left = budget.without_delta(labels)
         check_counting(mechanism, left)
-        self._whole = whole = float(mechanism.granted(left))
+        self._whole = whole = float(mechanism.granted(left)) / self._asked.releases
         delta = None if budget.delta is None else budget.delta / len(self._raw)
-        shares = shares_of(self._family, self._columns)
+        shares = shares_of(self._family, self._columns, len(self._raw[self._family.root.name].pairs))
         rho = {name: whole * share * (1 - 1e-12) for name, share in shares.items()}
         if min(one for one in rho.values() if one) < LEAST_RHO:
             raise BudgetError(
@@ -319,6 +324,9 @@ class Making:
         codes: dict[str, NDArray[Any]] = {}
         codes |= {} if table is None else {one: table.column(one).astype(np.int32) for one in table.domain}
         for (attribute, _), child in zip(found, self._family.children(name), strict=True):
+            self._family = self._family.with_table(
+                replace(self._family[child.name], alone=attribute.maximum == 1)
+            )
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
             codes[attribute.name] = number.column(attribute.name).astype(np.int64)
             attributes = (*attributes, attribute)

@@ -50,6 +50,7 @@ from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
+from .yearly import Sharing
 
 _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
@@ -99,6 +100,9 @@ def synthesize(
     key: str,
     order: Ordered | None = ...,
     per_person: Sequence[str] = ...,
+    releases: int | None = ...,
+    until: object = ...,
+    continues: str | Path | None = ...,
     workload: Sequence[Sequence[str]] | None = ...,
     delta: float = ...,
     domain: DomainLike | None = ...,
@@ -145,6 +149,9 @@ def synthesize(
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
     summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
+    releases: int | None = None,
+    until: object = None,
+    continues: str | Path | None = None,
     delta: float = DEFAULT_DELTA,
     domain: DomainLike | Mapping[str, DomainLike] | None = None,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
@@ -194,6 +201,10 @@ def synthesize(
             "time" for when the first one is, from the column of the beginning in `within` on, or {"what":
             "first", "column": "code"} and "last" for what that row holds.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
+        releases: with a key and an order, number of releases that share epsilon and delta evenly, such as one
+            for each year. Each has the rows after those of the one before, up to `until`.
+        until: the last value of the order in this one of several releases, such as 2026 or "2026-12-31".
+        continues: folder of the release before, whose rows stay as they are and whose people get new ones.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
             related tables, one for each table that has one, of its columns but keys.
@@ -239,6 +250,15 @@ def synthesize(
         DomainWarning: no domain was given; what was left out, or lost among others.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
         UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
+
+    Example:
+        >>> patients = pd.DataFrame({"sex": ["F", "M"] * 500, "age": [31, 47] * 500})
+        >>> domain = {"sex": ["F", "M"], "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10}}
+        >>> release = dpmosaic.synthesize(patients, epsilon=1.0, domain=domain, ledger=False)
+        >>> sorted(release.table["sex"].unique())
+        ['F', 'M']
+        >>> release.certificate.promise.epsilon
+        1.0
     """
     started = time.perf_counter()
     neighbours = Adjacency.named(adjacency)
@@ -256,6 +276,7 @@ def synthesize(
             raise DataError(
                 f"{useless[0]}: a release of people with several rows has no such choice; leave it out"
             )
+        sharing = _sharing(key, releases, until, continues)
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         pairs = pairs_stated(workload, key, per_person)
@@ -263,7 +284,7 @@ def synthesize(
             **{"key": key, "relations": relations, "order": order, "per_person": per_person},
             **{"within": within or {}, "summaries": summaries or {}, "pairs": pairs},
         }
-        stated = Stated(**compose_texts(named), domain=domain)
+        stated = Stated(**compose_texts(named), domain=domain, sharing=sharing)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
             people, told = release_people(data, stated, asked, ledger)
@@ -272,10 +293,16 @@ def synthesize(
         for remark in told:
             warnings.warn(remark, DomainWarning, stacklevel=2)
         return people
-    if order is not None or per_person or summaries is not None or within is not None:
+    if (
+        order is not None
+        or per_person
+        or summaries is not None
+        or within is not None
+        or _sharing("", releases, until, continues)
+    ):
         raise DataError(
-            "order, within, summaries and per_person: expected a key or relations beside them, got none; "
-            "name these"
+            "order, within, summaries, per_person and releases: expected a key or relations beside them, got "
+            "none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(
@@ -317,6 +344,28 @@ def synthesize(
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)
     return release
+
+
+def _sharing(
+    key: str | None, releases: int | None, until: object, continues: str | Path | None
+) -> Sharing | None:
+    """What is told of releases that share a promise; None if this one is by itself.
+
+    Raises:
+        DataError: something is missing for it.
+    """
+    if releases is None and until is None and continues is None:
+        return None
+    if releases is None or until is None:
+        raise DataError(
+            "releases and until: expected both, and `continues` in each release but the first, got one "
+            "alone; name both"
+        )
+    if key is None:
+        raise DataError(
+            "releases: expected one table with a key, got related tables, which are not continued; name a key"
+        )
+    return Sharing(releases, until, None if continues is None else Path(continues))
 
 
 def _answers_kept_in(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:

@@ -2,7 +2,9 @@
 
 import atexit
 import gc
+import itertools
 import os
+import re
 import shutil
 import tempfile
 from importlib.util import find_spec
@@ -19,22 +21,32 @@ from support.packages import install as install
 STATE = tempfile.mkdtemp(prefix="dpmosaic-state-")
 os.environ["XDG_STATE_HOME"] = STATE
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+NUMBERS = itertools.count()
 
 # As in the command: there are few cycles, and looking for them took a seventh of the time of collecting.
 gc.set_threshold(20_000)
 
 hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=15)
 hypothesis.settings.load_profile("suite")
 
+SLOW_FILE = re.compile(r"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
 WITHOUT_GAN = [module for module in ("torch", "opacus") if find_spec(module) is None]
 
 
 @pytest.fixture(autouse=True)
 def state(monkeypatch):
-    """Each test has ledgers of its own."""
-    folder = tempfile.mkdtemp(dir=STATE)
+    """Each test has ledgers of its own, in a folder that its first ledger makes."""
+    folder = os.path.join(STATE, str(next(NUMBERS)))
     monkeypatch.setenv("XDG_STATE_HOME", folder)
     return folder
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Without slow tests, files of nothing else are not even imported, with all that they import."""
+    if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
+        return SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return None
 
 
 def pytest_runtest_setup(item):

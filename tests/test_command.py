@@ -34,6 +34,7 @@ def packages_imported_by(*arguments, cwd=None):
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

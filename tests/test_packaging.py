@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "party", "curator", "simulations", "synthesis")
-ROOT_FILES = ("__init__.py", "command.py", "py.typed", "testing.py")
+ROOT_FILES = ("__init__.py", "__main__.py", "command.py", "py.typed", "testing.py")
 
 OPTIONAL_MODULES = {
     "dp-accounting": "dp_accounting",

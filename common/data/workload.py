@@ -186,7 +186,10 @@ class Workload:
         try:
             form = json_of(read_bytes(path))
         except OSError as cause:
-            raise DataError(f"the workload file {path} cannot be read: {cause.strerror}") from cause
+            raise DataError(
+                f"the workload file {path} cannot be read: {cause.strerror}; name a JSON file, or 1way, 2way "
+                "or 3way"
+            ) from cause
         except ValueError as cause:
             raise DataError(f"the workload file {path} is not JSON in UTF-8: {cause}") from cause
         return cls.from_json(domain, form)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 _SQRT2 = math.sqrt(2)
 
@@ -61,11 +62,13 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     return math.exp(min(0.0, log_delta((low + high) / 2)))
 
 
+@lru_cache(maxsize=256)
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest rho such that rho-zCDP implies (epsilon, delta)-DP, rounded down."""
     return _largest(lambda rho: zcdp_delta(rho, epsilon) <= delta)
 
 
+@lru_cache(maxsize=256)
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The smallest epsilon such that rho-zCDP implies (epsilon, delta)-DP, rounded up."""
     return 1 / _largest(lambda inverse: zcdp_delta(rho, 1 / inverse) <= delta)

@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from ..errors import BudgetError
+from ..forms.nearest import hint
 
 _UNIT = 2**64
 _MIN_GRID_SIGMA = 256.0
@@ -114,7 +115,7 @@ class Adjacency(enum.StrEnum):
             return cls(name)
         except ValueError:
             known = ", ".join(member.value for member in cls)
-            raise BudgetError(f"adjacency: expected one of {known}, got {name!r}") from None
+            raise BudgetError(f"adjacency: expected one of {known}, got {name!r}{hint(name, cls)}") from None
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,10 @@ class Release:
 
         Raises:
             DataError: a condition does not fit the domain, or no row can meet all of them.
+
+        Example:
+            >>> release.generate(3, where={"sex": "F"}, seed=1)["sex"].tolist()
+            ['F', 'F', 'F']
         """
         from .drawing import generate_rows
 
@@ -135,6 +139,13 @@ class Release:
 
         Raises:
             DataError: the query cannot be read, or the release cannot answer it.
+
+        Example:
+            >>> release.query("SELECT sex, COUNT(*) AS n FROM release GROUP BY sex").frame["sex"].tolist()
+            ['F', 'M']
+            >>> low, high = release.query("SELECT SHARE(sex = 'F') FROM release").interval
+            >>> low < 0.5 < high
+            True
         """
         from .queries.answering import answer
 
@@ -143,7 +154,12 @@ class Release:
     def mean(
         self, column: str, where: Mapping[str, Any] | None = None, by: Names | None = None, **options: Any
     ) -> Estimates:
-        """The mean of a column, with an interval: see `estimators.means.mean`."""
+        """The mean of a column, with an interval: see `estimators.means.mean`.
+
+        Example:
+            >>> release.mean("age", by="sex").names
+            ('sex=F', 'sex=M')
+        """
         from .estimators.means import mean
 
         return mean(self.published, column, where, by, **options)
@@ -168,7 +184,12 @@ class Release:
         return difference(self.published, column, between, **options)
 
     def linear(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
-        """Linear regression with intervals of its coefficients: see `estimators.regression.linear`."""
+        """Linear regression with intervals of its coefficients: see `estimators.regression.linear`.
+
+        Example:
+            >>> release.linear("age ~ sex").names
+            ('intercept', 'sex=M')
+        """
         from .estimators.regression import linear
 
         return linear(self.published, y, x, **options)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -96,9 +96,7 @@ def checked_epsilon(
     interval = mu * math.sqrt(_INTERVAL_ROUNDING * 8 / math.pi / most)
     truncated = _TRUNCATED * delta
     found = max(
-        _distribution(variables, noise_factor, unit, interval, truncated).get_epsilon_for_delta(
-            delta - float_error
-        )
+        _epsilon(variables, noise_factor, unit, interval, truncated, delta - float_error)
         for variables in noise
     )
     if not math.isfinite(found):
@@ -118,6 +116,20 @@ def checked_epsilons(
 def prepare_check() -> None:
     """Imports dp-accounting, for a thread or process that has time before `checked_epsilon` is called."""
     import_module("dp_accounting.pld.privacy_loss_distribution")
+
+
+@lru_cache(maxsize=64)
+def _epsilon(
+    variables: frozenset[tuple[_Noise, int]],
+    factor: float,
+    unit: PrivacyUnit,
+    interval: float,
+    truncated: float,
+    delta: float,
+) -> float:
+    """Epsilon at delta; a program that makes a release again and again waits for it once."""
+    found = _distribution(variables, factor, unit, interval, truncated)
+    return float(found.get_epsilon_for_delta(delta))
 
 
 def _distribution(

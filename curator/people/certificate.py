@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -13,7 +13,9 @@ from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.protocols.chosen import Chosen
 from ..certificates.certificate import Certificate
+from ..certificates.json_values import OPTIONAL
 from ..certificates.signed_record import SignedRecord
+from .lifetime import Lifetime
 
 OF_COLUMNS, OF_RECORDS = "columns, from one row of each person", "records"
 OF_CHOICE, OF_ALIGNMENT = "bins of columns and of numbers of rows", "the alignment of people"
@@ -56,9 +58,10 @@ class PeopleCertificate(SignedRecord):
         adjacency: which people neighbouring tables differ in.
         privacy_unit: who is protected, in words.
         parts: the releases, which compose.
-        zcdp_rho_spent: what they cost together.
+        zcdp_rho_spent: what they cost together, with the releases that it continues.
         epsilon_spent: epsilon of that, at the delta of the promise; None of a promise in zCDP without delta.
         outputs: name of each published file -> its SHA-256, as hexadecimal digits.
+        lifetime: which one it is of the releases that share the promise; None if it is the only one.
     """
 
     format: ClassVar[str] = "dpmosaic certificate of people 1"
@@ -74,6 +77,7 @@ class PeopleCertificate(SignedRecord):
     zcdp_rho_spent: Fraction
     epsilon_spent: float | None
     outputs: Mapping[str, str]
+    lifetime: Lifetime | None = field(default=None, metadata=OPTIONAL)
 
     @classmethod
     def of(
@@ -93,6 +97,17 @@ class PeopleCertificate(SignedRecord):
         unit = PrivacyUnit(Adjacency.named(adjacency), ALL_ROWS).in_words
         epsilon = epsilon_of(parts, budget)
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})
+
+
+def share_promise(certificate: PeopleCertificate, lifetime: Lifetime) -> PeopleCertificate:
+    """The certificate of a release as one of several that share its promise."""
+    earlier = lifetime.zcdp_rho_earlier
+    return replace(
+        certificate,
+        lifetime=lifetime,
+        zcdp_rho_spent=certificate.zcdp_rho_spent + earlier,
+        epsilon_spent=epsilon_of(certificate.parts, certificate.budget, earlier),
+    )
 
 
 def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None = None) -> Spent:
@@ -129,17 +144,22 @@ def cost_of(certificate: Certificate) -> Fraction:
     return Fraction(spent) + (0 if bins is None else Fraction(bins.zcdp_rho))
 
 
-def epsilon_of(parts: Iterable[Spent], budget: Budget) -> float | None:
+def epsilon_of(parts: Iterable[Spent], budget: Budget, earlier: Fraction = Fraction(0)) -> float | None:
     """Epsilon of parts together at the delta of a promise; None without one.
 
     It is that of Gaussian differential privacy: all parts only add Gaussian noise. With an alignment, whose
     noise is another, it is that of zCDP. Labels have a part of delta each.
+
+    Args:
+        parts: of a release.
+        budget: the promise.
+        earlier: what the releases cost that it continues, zCDP, which have no labels.
     """
     held = tuple(parts)
     if budget.delta is None:
         return None
     left = budget.delta - sum(part.labels_delta for part in held)
-    spent = sum((part.zcdp_rho for part in held), Fraction(0))
+    spent = sum((part.zcdp_rho for part in held), earlier)
     if any(part.of == OF_ALIGNMENT for part in held):
         return zcdp_epsilon(float(spent), left)
     return gaussian_epsilon(math.sqrt(2 * spent), left)

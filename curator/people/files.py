@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +24,7 @@ from .certificate import (
     digest_of,
     epsilon_of,
 )
+from .lifetime import Lifetime, earlier_name
 
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
@@ -58,8 +61,12 @@ def verify_people(folder: Path, federation: FederationList | None = None) -> Ite
         if federation is None:
             raise DataError("--federation: expected the file of all cards of a release over parties; name it")
         yield from _verify_parts(certificate, held, folder, federation)
-    spent = sum(part.zcdp_rho for part in certificate.parts)
-    epsilon = epsilon_of(certificate.parts, certificate.budget)
+    lifetime = certificate.lifetime
+    if lifetime is not None:
+        yield from _check_lifetime(certificate, lifetime, folder)
+    earlier = Fraction(0) if lifetime is None else lifetime.zcdp_rho_earlier
+    spent = sum((part.zcdp_rho for part in certificate.parts), earlier)
+    epsilon = epsilon_of(certificate.parts, certificate.budget, earlier)
     same = (certificate.zcdp_rho_spent, certificate.epsilon_spent) == (spent, epsilon)
     yield Check("costs", same, "add up" if same else "do not add up to what is stated")
     budget = certificate.budget
@@ -73,6 +80,56 @@ def verify_people(folder: Path, federation: FederationList | None = None) -> Ite
     yield Check(
         "label", private, "differentially private" if private else "labelled as not a private release"
     )
+
+
+def earlier_certificates(certificate: PeopleCertificate, folder: Path) -> list[PeopleCertificate]:
+    """The certificates of the releases that one continues, from its folder, the first one first.
+
+    Raises:
+        DataError: one is missing, or is none.
+    """
+    number = 1 if certificate.lifetime is None else certificate.lifetime.number
+    return [PeopleCertificate.load(folder / earlier_name(one)) for one in range(1, number)]
+
+
+def _check_lifetime(certificate: PeopleCertificate, lifetime: Lifetime, folder: Path) -> Iterator[Check]:
+    """The releases that one continues: each as the next one names it, at its cost, with its rows unchanged.
+
+    What an earlier release cost follows from its own folder, which is verified by itself.
+    """
+    try:
+        earlier = earlier_certificates(certificate, folder)
+    except DataError:
+        yield Check("earlier releases", False, "a certificate is missing or damaged")
+        return
+    for before, after in itertools.pairwise([*earlier, certificate]):
+        if fault := _fault_of_link(before, after):
+            yield Check("earlier releases", False, fault)
+            return
+    yield Check("earlier releases", True, f"{len(earlier)} of {lifetime.releases} that share the promise")
+    if earlier:
+        stated = earlier[-1].outputs.get(lifetime.table)
+        with (folder / lifetime.table).open("rb") as file:
+            beginning = file.read(lifetime.table_bytes)
+        same = len(beginning) == lifetime.table_bytes and hashlib.sha256(beginning).hexdigest() == stated
+        yield Check("earlier rows", same, "as released before" if same else "not those released before")
+
+
+def _fault_of_link(before: PeopleCertificate, after: PeopleCertificate) -> str:
+    """Why a release does not continue the one before it; empty if it does."""
+    one, other = before.lifetime, after.lifetime
+    if one is None or other is None or before.labels or not before.differentially_private:
+        return "one does not share a promise, or is labelled as not a private release"
+    if other.earlier != before.digest().hex():
+        return "one is not that which the next one names"
+    if (other.number, other.releases, other.settings) != (one.number + 1, one.releases, one.settings):
+        return "they are not one after the other of the same releases"
+    if (before.budget, before.adjacency) != (after.budget, after.adjacency):
+        return "they do not share one promise"
+    own = sum((part.zcdp_rho for part in before.parts), one.zcdp_rho_earlier)
+    if before.zcdp_rho_spent != own or other.zcdp_rho_earlier != own:
+        return "costs do not add up to what is stated"
+    return ""
 
 
 def _verify_parts(

@@ -36,16 +36,22 @@ _DRAWN = 20_000
 _ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
+_ASKED_OF_PEOPLE = 0.5
+"""Weight in the division of the budget of a pair of people, if theirs are named: they have few cells."""
+
 _OF_BELOW = 3.0
 """Weight of pairs with what a row says of those below it: their number, and summaries."""
 
 
-def shares_of(family: Family, columns: Callable[[str], Sequence[str]]) -> dict[str, float]:
+def shares_of(
+    family: Family, columns: Callable[[str], Sequence[str]], of_people: int = 0
+) -> dict[str, float]:
     """The part of the budget of each table: as the number of pairs that say something of its rows.
 
     Args:
         family: the tables.
         columns: the columns of a table's records that are its own.
+        of_people: number of pairs that the release of people is asked for; 0 for all of them.
     """
     pairs = {}
     for table in family.tables:
@@ -53,6 +59,8 @@ def shares_of(family: Family, columns: Callable[[str], Sequence[str]]) -> dict[s
         above = sum(len(columns(one.name)) for one in family.above(table.name))
         before = own if table.parent else 0
         pairs[table.name] = own * (own - 1) / 2 + own * (above + before) + own
+    if of_people:
+        pairs[family.root.name] = _ASKED_OF_PEOPLE * of_people
     return {name: number / sum(pairs.values()) for name, number in pairs.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,8 @@ from .certificate import PeopleCertificate
 from .drawing.children import draw
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
 from .drawing.numbers import cap_by_noise, margins_of, move_numbers
-from .files import CHOICES, RECORDS, check_files, file_name
+from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
+from .lifetime import EARLIER, earlier_name
 from .report import people_report
 from .rows import lineage, of_people, weights
 from .shape import Family, Kin, number_name
@@ -51,7 +53,25 @@ _DRAWN_AT_ONCE = 1 << 20
 """Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
-_TABLES = "tables"
+TABLES = "tables"
+
+
+@dataclass(frozen=True, eq=False)
+class Continued:
+    """What a release keeps of those that it continues.
+
+    Attributes:
+        table: the file of the last one's table, which stays as it is.
+        certificates: of all of them, the first one first.
+    """
+
+    table: bytes
+    certificates: tuple[PeopleCertificate, ...]
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows of the table."""
+        return len(pd.read_csv(io.BytesIO(self.table), dtype=object, keep_default_na=False))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +86,7 @@ class PeopleRelease:
         frames: the synthetic tables by name, as data frames of pandas.
         choices: for each table whose columns were learned, the certificate of this step.
         libraries: for each table of another library, that library.
+        continued: of one that continues another, what is kept of that.
     """
 
     family: Family
@@ -74,6 +95,7 @@ class PeopleRelease:
     frames: Mapping[str, pd.DataFrame]
     choices: Mapping[str, Certificate] = field(default_factory=dict)
     libraries: Mapping[str, Library] = field(default_factory=dict)
+    continued: Continued | None = None
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -101,7 +123,9 @@ class PeopleRelease:
         """
         from .queries import answer_query
 
-        return answer_query(self.family, self.releases, self.frames, text, level, of)
+        # What one of several releases knows is of its own period.
+        known = self.releases if self.certificate.lifetime is None else {}
+        return answer_query(self.family, known, self.frames, text, level, of)
 
     @property
     def table(self) -> Any:
@@ -134,6 +158,11 @@ class PeopleRelease:
         """
         if people < 1:
             raise DataError(f"people: expected at least 1, got {people}; ask for more")
+        if self.certificate.lifetime is not None:
+            raise DataError(
+                "expected a release by itself, got one of several that share a promise, whose people are "
+                "those of its table; take these"
+            )
         stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
         root_release = self.releases[self.family.root.name].published
         root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
@@ -154,20 +183,28 @@ class PeopleRelease:
         folder = Path(folder)
         if str(table_format) not in list(TableFormat):
             raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
-        outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, RECORDS, CHOICES])
+        if self.certificate.lifetime is not None and str(table_format) != TableFormat.CSV:
+            raise DataError(
+                "format: expected csv of one of several releases, whose rows are added to a file, got "
+                "another; save it as csv"
+            )
+        outputs.check_folder(folder, [outputs.PEOPLE, TABLES, RECORDS, CHOICES, EARLIER])
         self.write(folder, TableFormat(str(table_format)))
 
     def write(self, folder: Path, table_format: TableFormat = TableFormat.CSV) -> None:
         """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
         written = {}
-        (folder / _TABLES).mkdir(exist_ok=True)
+        (folder / TABLES).mkdir(exist_ok=True)
         for name, rows in self.frames.items():
-            path = folder / _TABLES / f"{file_name(name)}.{table_format}"
+            path = folder / TABLES / f"{file_name(name)}.{table_format}"
             if table_format is TableFormat.PARQUET:
                 rows.to_parquet(path, index=False)
-            else:
+            elif self.continued is None:
                 rows.to_csv(path, index=False)
-            written[f"{_TABLES}/{path.name}"] = sha256_of(path)
+            else:
+                more = rows.iloc[self.continued.rows :].to_csv(index=False, header=False)
+                path.write_bytes(self.continued.table + more.encode())
+            written[f"{TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
             beside = folder / RECORDS / file_name(name)
             beside.mkdir(parents=True, exist_ok=True)
@@ -178,6 +215,11 @@ class PeopleRelease:
             path.parent.mkdir(exist_ok=True)
             outputs.write_text(path, outputs.json_text(chosen.to_json()))
             written[f"{CHOICES}/{path.name}"] = sha256_of(path)
+        for number, earlier in enumerate(() if self.continued is None else self.continued.certificates, 1):
+            path = folder / earlier_name(number)
+            path.parent.mkdir(exist_ok=True)
+            outputs.write_text(path, outputs.json_text(earlier.to_json()))
+            written[earlier_name(number)] = sha256_of(path)
         page = people_report(self.family, self.certificate, self.frames)
         outputs.write_text(folder / outputs.REPORT, page)
         written[outputs.REPORT] = sha256_of(folder / outputs.REPORT)
@@ -193,12 +235,24 @@ class PeopleRelease:
         spent, budget = self.certificate, self.certificate.budget
         sizes = ", ".join(f"{name} {len(rows)} rows" for name, rows in self.frames.items())
         labelled = "; not for release" if spent.labels else ""
+        part = spent.lifetime
+        which = "" if part is None else f" in {part.releases} releases, of which this is number {part.number}"
         promised = (
             f"epsilon={budget.epsilon:g}, delta={budget.delta:g}"
             if budget.epsilon
             else f"rho={budget.zcdp_rho:g}"
         )
-        return printable(f"PeopleRelease({sizes}; {promised}, a person with all rows{labelled})")
+        return printable(f"PeopleRelease({sizes}; {promised}, a person with all rows{which}{labelled})")
+
+
+def _read_continued(certificate: PeopleCertificate, folder: Path) -> Continued | None:
+    """What a release keeps of the one that it continues, from its folder."""
+    lifetime = certificate.lifetime
+    if lifetime is None or not lifetime.earlier:
+        return None
+    with (folder / lifetime.table).open("rb") as file:
+        table = file.read(lifetime.table_bytes)
+    return Continued(table, tuple(earlier_certificates(certificate, folder)))
 
 
 def load_people(folder: str | Path) -> PeopleRelease:
@@ -231,8 +285,10 @@ def load_people(folder: str | Path) -> PeopleRelease:
     tables = {}
     for table in family.tables:
         if table.columns:
-            tables[table.name] = _read(folder / _TABLES, family, table)
-    return PeopleRelease(family, releases, certificate, tables, choices)
+            tables[table.name] = _read(folder / TABLES, family, table)
+    return PeopleRelease(
+        family, releases, certificate, tables, choices, continued=_read_continued(certificate, folder)
+    )
 
 
 def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:

@@ -41,7 +41,7 @@ def people_report(
     budget = certificate.budget
     delta = budget.delta or _DELTA
     epsilon = budget.epsilon or zcdp_epsilon(float(budget.zcdp_rho or 0), delta)
-    spent = float(certificate.zcdp_rho_spent)
+    spent, lifetime = float(certificate.zcdp_rho_spent), certificate.lifetime
     return (
         environment()
         .get_template("people.html")
@@ -52,8 +52,11 @@ def people_report(
             delta=delta,
             guess=best_guess(epsilon, delta),
             parts=[
-                (part.table, part.of, f"{float(part.zcdp_rho) / spent:.1%}", f"{float(part.zcdp_rho):.3g}")
-                for part in certificate.parts
+                (table, of, f"{float(rho) / spent:.1%}", f"{float(rho):.3g}")
+                for table, of, rho in (
+                    *((part.table, part.of, part.zcdp_rho) for part in certificate.parts),
+                    *(() if lifetime is None else (("all", "earlier releases", lifetime.zcdp_rho_earlier),)),
+                )
             ],
             tables=[(name, len(rows)) for name, rows in frames.items()],
             records=[

@@ -36,6 +36,7 @@ class Kin:
         parent: name of the table to whose rows its rows belong; empty for the root.
         foreign: its column that holds the parent's key; empty for the root.
         ordered: whether the order of the rows of a parent means something.
+        alone: whether a parent has one row at most, so that none is before it.
         steps: where in time, or on another scale, they are; None if there is no such column.
         within: columns of the parent between which the order lies; empty for no bound.
         ends: columns that come after the order, each after those that it counts from; the domain has how far.
@@ -53,6 +54,7 @@ class Kin:
     parent: str = ""
     foreign: str = ""
     ordered: bool = False
+    alone: bool = False
     steps: Steps | None = None
     within: tuple[str, str] = ("", "")
     ends: tuple[Attribute, ...] = ()
@@ -77,6 +79,7 @@ class Kin:
             "parent": self.parent,
             "foreign": self.foreign,
             "ordered": self.ordered,
+            "alone": self.alone,
             "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
             "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
@@ -103,6 +106,7 @@ class Kin:
             parent=form["parent"],
             foreign=form["foreign"],
             ordered=form["ordered"],
+            alone=form.get("alone", False),
             steps=Steps(timed[0], bool(form["within"][0])) if timed else None,
             within=(form["within"][0], form["within"][1]),
             ends=timed[1:],
@@ -210,7 +214,7 @@ class Family:
     def summaries_in_release(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
         """The summaries of a table that its release holds, with the columns of the parent that they are."""
         table = self[name]
-        above = self[table.parent].domain if table.parent else None
+        above = self[table.parent].domain if table.summaries else None
         number = None if above is None else above[number_name(name)]
         assert number is None or isinstance(number, NumericAttribute)
         own = self.summarised_columns(name)
@@ -238,7 +242,7 @@ class Family:
             numbers = self.numbers(above.name)
             others = {one.name for child in self.children(above.name) for one in child.places} - places
             for attribute in self.own(above.name):
-                if attribute.name in others:
+                if attribute.name in others or (self[name].alone and attribute.name == number_name(name)):
                     continue
                 named = _free(attribute.name, above.name, taken)
                 groups = above.groups.get(attribute.name)
@@ -252,7 +256,7 @@ class Family:
                     codes = groups or tuple(range(attribute.size))
                     known = _rename(attribute, named) if plain else column_of_groups(attribute, codes, named)
                     found.append(Column(known, above.name, attribute.name, groups=groups))
-        if self[name].parent:
+        if self[name].parent and not self[name].alone:
             for attribute in self.own(name):
                 named = _free(f"previous_{attribute.name}", name, taken)
                 groups = self._groups_before(name, attribute)
@@ -290,7 +294,7 @@ class Family:
             first.insert(0, (steps.attribute, [FIRST]))
         kept = () if own is None else own.rules
         attributes = (*(column.attribute for column in columns), *self.counted_attributes(name))
-        return Domain(attributes, rules=(*kept, *_together(first)))
+        return Domain(attributes, rules=(*kept, *together(first)))
 
 
 def number_name(child: str) -> str:
@@ -360,7 +364,7 @@ def _rename(attribute: Attribute, name: str) -> Attribute:
     return replace(attribute, name=name)  # type: ignore[type-var]
 
 
-def _together(sets: Sequence[tuple[Attribute, list[Category]]]) -> Iterator[Impossible]:
+def together(sets: Sequence[tuple[Attribute, list[Category]]]) -> Iterator[Impossible]:
     """Rules that a row has a category of the first set if and only if it has one of each other one."""
     for attribute, listed in sets[1:]:
         anchor, wanted = sets[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -53,14 +54,16 @@ def progress_bar(
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} % of the budget"),
+        TextColumn("{task.fields[spent]}"),
         TimeElapsedColumn(),
         console=console,
     )
-    task = bar.add_task("starting", total=1.0)
+    task = bar.add_task("starting", total=1.0, spent=_share_in_words(0.0))
 
     def report(done: Done) -> None:
-        bar.update(task, completed=done.spent, description=_in_words(done))
+        # Whoever has spent all goes on for a while: the bar moves then, and is not full.
+        bar.tasks[0].total = 1.0 if done.spent < 1 else None
+        bar.update(task, completed=done.spent, description=_in_words(done), spent=_share_in_words(done.spent))
 
     def renderable() -> RenderableType:
         return bar if activity is None else Group(bar, parties(activity))
@@ -123,8 +126,7 @@ def _rare_lines(console: Console, every_s: float) -> Iterator[Report]:
         latest = done
 
     def write_line() -> None:
-        passed, spent = time.monotonic() - began, 100 * latest.spent
-        line = f"{passed:.0f} s: {_in_words(latest)}, {spent:.0f} % of the budget"
+        line = f"{time.monotonic() - began:.0f} s: {_in_words(latest)}, {_share_in_words(latest.spent)}"
         console.print(line, markup=False, highlight=False)
 
     with _regularly(write_line, every_s):
@@ -152,3 +154,8 @@ def _regularly(write: Callable[[], None], every_s: float) -> Iterator[None]:
 def _in_words(done: Done) -> str:
     where = f"round {done.round}: " if done.round else ""
     return printable(where + (" x ".join(done.clique) if done.clique else done.step))
+
+
+def _share_in_words(share: float) -> str:
+    """How much of the budget is spent; a percentage, rounded down, only while there is more to spend."""
+    return f"{math.floor(100 * share)} % of the budget" if share < 1 else "budget spent, not finished"

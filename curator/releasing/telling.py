@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from ...common.forms.tables import Key, Table, check_file
 from ...common.processes.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
+from ..mechanisms.parts.fitted import Progress as Done
 from ..mechanisms.parts.fitted import Report
 from ..parties.activity import Activity
 from ..parties.home import CuratorHome
@@ -23,6 +25,9 @@ from .session import Session
 
 NAME = "notify.toml"
 """File in the curator's folder with a section [notify], as in a party's policy."""
+
+INTERRUPTED = 130
+"""Exit status of a command that Ctrl-C stopped, as of a shell's."""
 
 RESUMABLE = (PartyUnavailable, PolicyError, DeliveriesLost)
 """What stops a release that can be resumed, unless it was abandoned."""
@@ -63,9 +68,28 @@ def shown_to_operator(session: Session, json_output: bool) -> Iterator[tuple[Rep
         if json_output
         else progress_bar(Terminal(stderr=True), activity)
     )
-    resumable = say_how_to_resume(session.journal, session.folder)
-    with resumable, notify_on_failure(session.home), shown as report:
-        yield report, activity
+    spent = 0.0
+
+    def watch(done: Done) -> None:
+        nonlocal spent
+        spent = done.spent
+        report(done)
+
+    try:
+        resumable = say_how_to_resume(session.journal, session.folder)
+        with resumable, notify_on_failure(session.home), shown as report:
+            yield watch, activity
+    except KeyboardInterrupt:
+        tell(f"stopped: {_sentence_of_stop(spent, session.folder)}", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _sentence_of_stop(spent: float, folder: Path) -> str:
+    """What was surely spent of the budget when an operator stopped a release, and how it goes on."""
+    said = "no step was finished, but the first may be charged"
+    if spent:
+        said = f"at least {spent:.0%}".replace("%", " %") + " of the budget was spent"
+    return f"{said}; `dpmosaic curator resume {folder}` goes on, and charges nothing twice"
 
 
 @contextlib.contextmanager

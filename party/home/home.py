@@ -49,8 +49,7 @@ class PartyHome(Home):
         """Requests and decisions, by the people whom the policy names."""
         from ..approving.approvals import Approvals
         from ..approving.approvers import Approvers
-        from ..policies.file import approvers_of
-        from ..policies.form import read_policy
+        from ..policies.form import approvers_of, read_policy
 
         approvers = Approvers(*approvers_of(read_policy(self.folder).get("policy", {})))
         return Approvals(self.file(REQUESTS), self.keyring.identity, approvers=approvers)

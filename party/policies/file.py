@@ -19,7 +19,7 @@ from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
-from .form import FORM, read_policy
+from .form import FORM, approvers_of, read_policy
 from .policy import Policy, Records
 from .serve import Serve
 from .tables import TableSettings, tables_of
@@ -148,26 +148,6 @@ def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> 
         )
     if key is None and policy.get("max_rows_per_person", 1) != 1:
         raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
-
-
-def approvers_of(policy: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
-    """Who may approve releases, as the section [policy] says, and how many different people have to.
-
-    Raises:
-        DataError: there are fewer than have to, or none has to.
-    """
-    names, needed = tuple(dict.fromkeys(policy.get("approvers", ()))), policy.get("approvals", 1)
-    if (names or needed > 1) and not policy.get("approval", True):
-        raise DataError(
-            f"{POLICY}: approvers and approvals say who approves releases, and approval = false that nobody "
-            "has to; take one of the two out"
-        )
-    if 0 < len(names) < needed:
-        raise DataError(
-            f"{POLICY}: approvals asks for {needed} different people, and approvers names {len(names)}; name "
-            "more, or ask for fewer"
-        )
-    return names, needed
 
 
 def _check_related(policy: Mapping[str, Any]) -> None:

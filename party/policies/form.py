@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ...common.data.values import compose_texts
+from ...common.errors import DataError
 from ...common.forms.several import ListOf
 from ...common.forms.tables import Key, MapOf, Table
 from ...common.forms.toml_file import read_by_form
@@ -137,3 +139,23 @@ def read_policy(home: Path) -> dict[str, Any]:
     for place in (content.get("source", {}), *content.get("tables", {}).values()):
         place |= {key: compose_texts(place[key]) for key in _COLUMNS if key in place}
     return content
+
+
+def approvers_of(policy: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+    """Who may approve releases, as the section [policy] says, and how many different people have to.
+
+    Raises:
+        DataError: there are fewer than have to, or none has to.
+    """
+    names, needed = tuple(dict.fromkeys(policy.get("approvers", ()))), policy.get("approvals", 1)
+    if (names or needed > 1) and not policy.get("approval", True):
+        raise DataError(
+            f"{POLICY}: approvers and approvals say who approves releases, and approval = false that nobody "
+            "has to; take one of the two out"
+        )
+    if 0 < len(names) < needed:
+        raise DataError(
+            f"{POLICY}: approvals asks for {needed} different people, and approvers names {len(names)}; name "
+            "more, or ask for fewer"
+        )
+    return names, needed

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.forms.nearest import hint
 from . import adult, randhie
 from .download import download
 
@@ -70,7 +71,9 @@ def get(name: str, folder: Path) -> tuple[Path, Path]:
             if name in ELSEWHERE
             else ""
         )
-        raise DataError(f"data set: expected one of {', '.join(DATASETS)}, got {name!r}{advice}")
+        raise DataError(
+            f"data set: expected one of {', '.join(DATASETS)}, got {name!r}{hint(name, DATASETS)}{advice}"
+        )
     table, domain = folder / f"{name}.csv", folder / f"{name}.domain.json"
     for path in (table, domain):
         if path.exists():

@@ -223,6 +223,13 @@ def encode(rows: ArrowTable, domain: DomainLike) -> Table:
 
     Raises:
         DataError: a column is missing, a value has no code, or there is no row.
+
+    Example:
+        >>> table = dpmosaic.encode(patients, domain)
+        >>> table.record_count
+        1000
+        >>> table.column("age")[:2].tolist()
+        [3, 4]
     """
     table = encode_frame(read_domain(domain), data_frame(rows))
     check_rows(table.record_count)
@@ -235,6 +242,10 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
     Args:
         table: codes.
         seed: makes the values inside bins reproducible.
+
+    Example:
+        >>> dpmosaic.decode(dpmosaic.encode(patients, domain), seed=1)["sex"].head(2).tolist()
+        ['F', 'M']
     """
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     return typed_frame(table, table.domain.columns, stream.generator())

@@ -118,7 +118,7 @@ class _Attack:
 
     def _residuals(self) -> Residuals | None:
         evidence = self.release.published.evidence
-        if evidence is None or not evidence.known:
+        if evidence is None or not evidence.views:
             return None
         found = Residuals.of(evidence, self.real.rows.table)
         if found.more_noise() < _OTHER_ROWS:
@@ -170,12 +170,10 @@ class _Attack:
         certificate, whole = self.release.certificate, ceiling.mu**2
         first = 0.0 if certificate.plan.bins is None else certificate.plan.bins.zcdp_rho
         scores = sum(one.zcdp_rho for one in certificate.charges if one.kind == AnswerKind.SCORES)
-        grouped = sum(one.zcdp_rho for one in certificate.charges if one.groups)
         named = {
             "the published measurements": published**2,
             "the first step, whose counts are not published": 2 * first,
             "scores, which are not published": 2 * scores,
-            "measurements of groups of codes, which this attack leaves out": 2 * grouped,
         }
         yield from ((name, part / whole) for name, part in named.items())
         yield (

@@ -83,10 +83,9 @@ def _inference_of(
     right = _right(by_rows, truth)
     without, found = right, None
     if residuals is not None:
-        by_noise = by_rows + _by_measurements(name, residuals, members)
+        by_noise = by_rows + residuals.scores_by_value(name, members.columns)
         without = _right(by_noise, truth)
-        by_noise[np.arange(len(truth)), truth] += residuals.weight(name)
-        found = _right(by_noise, truth)
+        found = _right(by_noise + residuals.gains(name, truth), truth)
     counts = released.marginal((name,))
     common = float((truth == int(np.argmax(counts))).mean())
     other = None
@@ -116,15 +115,4 @@ def _by_rows(name: str, released: Table, asked: Table, power: float) -> Array:
         cells = released.marginal(pair).reshape(domain.shape(pair)) + 0.5
         cells = cells if pair[0] == name else cells.T
         found += power * np.log(cells / cells.sum(axis=1, keepdims=True))[:, asked.column(other)].T
-    return found
-
-
-def _by_measurements(name: str, residuals: Residuals, asked: Table) -> Array:
-    """<v, z> of each value of a column, as far as it depends on the value, shape (N, values)."""
-    domain = residuals.domain
-    found = np.zeros((asked.record_count, domain[name].size))
-    for clique in residuals.of_column(name):
-        cells = residuals.errors[clique].reshape(domain.shape(clique)) / residuals.sigmas[clique] ** 2
-        cells = np.moveaxis(cells, clique.index(name), -1)
-        found += cells[tuple(asked.column(other).astype(np.intp) for other in clique if other != name)]
     return found

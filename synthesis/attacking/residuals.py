@@ -1,8 +1,9 @@
 """What the published measurements tell of a record, to somebody who knows all other rows.
 
-Each published interaction is the real one with noise: the interaction of independent Gaussian noise of its
-stated standard deviation. A record adds to it the interaction of one cell. So for a record x with this
-contribution v, and with the errors z of all interactions (published minus real), divided by their deviations,
+Each published interaction, of codes or of groups of codes, is the real one with noise: the interaction of
+independent Gaussian noise of its stated standard deviation. A record adds to it the interaction of one cell.
+So for a record x with this contribution v, and with the errors z of all interactions (published minus real),
+divided by their deviations,
 
     log likelihood ratio of "x is in" and "x is not" = <v, z> + |v|^2 / 2   if x is in the table,
                                                        <v, z> - |v|^2 / 2   if it is not,
@@ -24,12 +25,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ...common.data.domain import Clique, Domain
-from ...common.data.interactions import difference_count, freedom, interaction
+from ...common.data.grouping import Grouping, grouped
+from ...common.data.interactions import freedom
 from ...common.data.table import Table
+from ...common.data.view import View
 from ...common.privacy.cost import Adjacency
 from ...curator.results.evidence import Evidence
+from .neighbours import grouped_attributes, one_record, two_records
 
 Array = NDArray[np.float64]
+Codes = NDArray[np.integer]
 
 _LEAST = 1e-6
 """A bound says nothing of noise of less than this part of the stated variance."""
@@ -41,13 +46,13 @@ class Residuals:
 
     Attributes:
         domain: of the table.
-        errors: interaction -> published minus real, shape (n_r,).
+        errors: interaction -> published minus real, shape (cells,).
         sigmas: standard deviation of the noise of one cell, as stated.
     """
 
     domain: Domain
-    errors: Mapping[Clique, Array]
-    sigmas: Mapping[Clique, float]
+    errors: Mapping[View, Array]
+    sigmas: Mapping[View, float]
 
     @classmethod
     def of(cls, evidence: Evidence, table: Table) -> Residuals:
@@ -57,21 +62,21 @@ class Residuals:
             evidence: of the release.
             table: the real rows, as the release coded them.
         """
-        domain, errors = evidence.domain, {}
-        for clique, known in evidence.known.items():
-            real = interaction(table.marginal(clique).astype(np.float64), domain.shape(clique))
-            errors[clique] = known.values - real
-        return cls(domain, errors, {clique: known.sigma for clique, known in evidence.known.items()})
+        domain, errors, sigmas = evidence.domain, {}, {}
+        for view, known in evidence.views.items():
+            errors[view] = known.values - view.of_cells(view.counted(table).astype(np.float64), domain)
+            sigmas[view] = known.sigma
+        return cls(domain, errors, sigmas)
 
     @property
     def freedom(self) -> int:
         """Number of independent numbers in the noise."""
-        return sum(difference_count(self.domain.shape(clique)) for clique in self.errors)
+        return sum(view.sent_count(self.domain) for view in self.errors)
 
     @property
     def squared(self) -> float:
         """Sum of their squares, each over its stated variance."""
-        return sum(self._squared(clique) for clique in self.errors)
+        return sum(self._squared(view) for view in self.errors)
 
     @property
     def scale(self) -> float:
@@ -84,13 +89,12 @@ class Residuals:
         Twice the smaller of two probabilities: of all measurements together, and of the most unlikely one
         times their number.
         """
-        each = {
-            clique: float(stats.chi2.cdf(self._squared(clique), difference_count(self.domain.shape(clique))))
-            for clique in self.errors
-        }
-        worst = min(each, key=lambda clique: each[clique])
+        least, worst = min(
+            (float(stats.chi2.cdf(self._squared(view), view.sent_count(self.domain))), view.clique)
+            for view in self.errors
+        )
         together = float(stats.chi2.cdf(self.squared, self.freedom))
-        return min(1.0, 2 * min(together, len(each) * each[worst])), worst
+        return min(1.0, 2 * min(together, len(self.errors) * least)), worst
 
     def more_noise(self) -> float:
         """How likely so much noise is if it is as stated."""
@@ -99,68 +103,84 @@ class Residuals:
     def mu(self, adjacency: Adjacency) -> tuple[float, Clique]:
         """The largest mu of two neighbouring tables by these measurements, and what the two have in common.
 
-        Of a record that is added or removed it is the same for all: the interaction of a cell has one norm.
-        Of two records, it follows from the columns in which they agree, which are searched for.
-
         Returns:
             mu, and the columns in which the two records agree that tell most; none if one is removed.
         """
-        alone = sum(freedom(self.domain.shape(clique)) / self.sigmas[clique] ** 2 for clique in self.errors)
         if adjacency is not Adjacency.REPLACE_ONE:
-            return math.sqrt(alone), ()
-        names = list(dict.fromkeys(name for clique in self.errors for name in clique))
-        agree: set[str] = set()
-        least = self._common(agree)
-        while better := [
-            (self._common(agree ^ {name}), name) for name in names if agree ^ {name} != {*names}
-        ]:
-            common, name = min(better)
-            if common >= least:
-                break
-            least, agree = common, agree ^ {name}
-        return math.sqrt(2 * alone - 2 * least), self.domain.canonical(agree) if agree else ()
+            return math.sqrt(one_record(self.domain, self.sigmas)), ()
+        squared, agree = two_records(self.domain, self.sigmas)
+        return math.sqrt(squared), agree
 
-    def scores(self, columns: Sequence[NDArray[np.integer]]) -> Array:
+    def scores(self, columns: Sequence[Codes]) -> Array:
         """<v, z> of records, shape (N,).
 
         Args:
             columns: their codes, one array of shape (N,) for each attribute.
         """
         found = np.zeros(len(columns[0]))
-        for clique, errors in self.errors.items():
-            found += errors[self.places(clique, columns)] / self.sigmas[clique] ** 2
+        for view, errors in self.errors.items():
+            places = np.ravel_multi_index(self._groups(view, columns), view.shape(self.domain))
+            found += errors[places] / self.sigmas[view] ** 2
         return found
 
-    def places(self, clique: Clique, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.intp]:
-        """The cell of each record in a marginal, shape (N,)."""
-        codes = [columns[self.domain.position(name)].astype(np.intp) for name in clique]
-        return np.ravel_multi_index(codes, self.domain.shape(clique))
+    def scores_by_value(self, name: str, columns: Sequence[Codes]) -> Array:
+        """<v, z> of records with each value of a column, but for what all values add, shape (N, values).
 
-    def of_column(self, name: str) -> Iterator[Clique]:
-        """The interactions of a column."""
-        return (clique for clique in self.errors if name in clique)
+        Args:
+            name: the column.
+            columns: codes of the records, as for `scores`.
+        """
+        found = np.zeros((len(columns[0]), self.domain[name].size))
+        for view, labels in self._of_column(name):
+            axis, groups = view.clique.index(name), self._groups(view, columns)
+            cells = self.errors[view].reshape(view.shape(self.domain)) / self.sigmas[view] ** 2
+            by_value = np.moveaxis(cells, axis, -1)[..., self._group_of_each(name, labels)]
+            found += by_value[tuple(one for place, one in enumerate(groups) if place != axis)]
+        return found
 
-    def weight(self, name: str) -> float:
-        """By how much <v, v'> of a record is larger for its own value of a column than for another."""
-        return sum(
-            freedom(
-                [size for one, size in zip(clique, self.domain.shape(clique), strict=True) if one != name]
-            )
-            / self.sigmas[clique] ** 2
-            for clique in self.of_column(name)
-        )
+    def gains(self, name: str, codes: Codes) -> Array:
+        """<v, v'> of records and themselves with each value of a column, but for what all values add.
 
-    def _common(self, agree: set[str]) -> float:
-        """<v, v'> of two records that agree in these columns and in no others."""
-        return sum(
-            math.prod((name in agree) - 1 / self.domain[name].size for name in clique)
-            / self.sigmas[clique] ** 2
-            for clique in self.errors
-        )
+        Args:
+            name: the column.
+            codes: what the records have in it, shape (N,).
 
-    def _squared(self, clique: Clique) -> float:
-        errors = self.errors[clique]
-        return float(errors @ errors) / self.sigmas[clique] ** 2
+        Returns:
+            Shape (N, values).
+        """
+        weights: dict[Grouping, float] = {}
+        for view, labels in self._of_column(name):
+            sizes = zip(view.clique, view.shape(self.domain), strict=True)
+            others = freedom([size for one, size in sizes if one != name])
+            weights[labels] = weights.get(labels, 0.0) + others / self.sigmas[view] ** 2
+        found = np.zeros((len(codes), self.domain[name].size))
+        for labels, weight in weights.items():
+            each = self._group_of_each(name, labels)
+            found += weight * (each[codes][:, None] == each)
+        return found
+
+    def _of_column(self, name: str) -> Iterator[tuple[View, Grouping]]:
+        """The interactions of a column, each with the groups in which it has the column's codes."""
+        for view in self.errors:
+            for one, labels in grouped_attributes(view):
+                if one == name:
+                    yield view, labels
+
+    def _groups(self, view: View, columns: Sequence[Codes]) -> list[NDArray[np.intp]]:
+        """The groups of each record in the attributes of an interaction."""
+        return [
+            self._group_of_each(name, labels)[columns[self.domain.position(name)]]
+            for name, labels in grouped_attributes(view)
+        ]
+
+    def _group_of_each(self, name: str, labels: Grouping) -> NDArray[np.intp]:
+        """The group of each code of an attribute."""
+        size = self.domain[name].size
+        return grouped(np.arange(size), size, labels)[0].astype(np.intp)
+
+    def _squared(self, view: View) -> float:
+        errors = self.errors[view]
+        return float(errors @ errors) / self.sigmas[view] ** 2
 
 
 def least_mu(residuals: Residuals, mu: float, alpha: float) -> float:

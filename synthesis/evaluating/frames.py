@@ -70,6 +70,11 @@ def evaluate(
 
     Raises:
         DataError: the tables do not fit the domain, or there is none for data frames.
+
+    Example:
+        >>> found = dpmosaic.evaluate(patients, release)
+        >>> found.workload_error < 0.2
+        True
     """
     if isinstance(synthetic, PeopleRelease):
         given = {"domain": domain, "target": target, "holdout": holdout, "workload": workload}

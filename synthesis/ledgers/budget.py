@@ -121,6 +121,11 @@ def budget(
     Raises:
         DataError: there is no such file, or the ledger cannot be read or changed.
         BudgetError: the limit is out of range.
+
+    Example:
+        >>> release = dpmosaic.synthesize(patients, epsilon=1.0, domain=domain, ledger="patients.ledger")
+        >>> dpmosaic.budget(patients, limit=3.0, ledger="patients.ledger").epsilon_left < 3.0
+        True
     """
     if isinstance(data, Mapping) and (isinstance(ledger, bool) or not data):
         raise DataError("expected one table, got several, each with a ledger of its own; ask for one of them")

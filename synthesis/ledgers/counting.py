@@ -33,12 +33,22 @@ class Priced:
         unit: what differs between neighbouring tables.
         mechanism: what it measures by.
         labels_delta: what texts may take of delta.
+        releases: number of releases that share the promise.
+        earlier: ids of those of them that were made before, which a ledger counts with this one.
     """
 
     budget: Budget
     unit: PrivacyUnit
     mechanism: Mechanism
     labels_delta: float
+    releases: int = 1
+    earlier: tuple[str, ...] = ()
+
+    def entry(self, release_id: str, at: str, out: str) -> Spent:
+        """What one of the releases is charged for; see `Spent`."""
+        return Spent.of(
+            release_id, at, out, self.budget, self.unit, self.mechanism, self.labels_delta, self.releases
+        )
 
 
 @contextlib.contextmanager
@@ -89,11 +99,10 @@ def _charge(
     """Charges a release; what its ledgers say then."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = "" if kept.folder is None else str(kept.folder.resolve())
-    one = Spent.of(
-        kept.release_id, at, folder, priced.budget, priced.unit, priced.mechanism, priced.labels_delta
-    )
+    one = priced.entry(kept.release_id, at, folder)
+    earlier = tuple(priced.entry(other, "before", "") for other in priced.earlier)
     asked = ledgers_of(data, ledger)
-    after = charge([each for each in asked if each is not None], one)
+    after = charge([each for each in asked if each is not None], one, earlier)
     if len(after) < len(asked):
         missing = next((str(each.path) for each in asked if each is not None and each not in after), "")
         place = missing or "the folder of state"

@@ -186,7 +186,7 @@ class Ledger:
         return digest.hexdigest()
 
 
-def charge(ledgers: Sequence[Ledger], one: Spent) -> dict[Ledger, Content]:
+def charge(ledgers: Sequence[Ledger], one: Spent, earlier: Sequence[Spent] = ()) -> dict[Ledger, Content]:
     """Writes a release into all of its ledgers before it begins; or into none, if a limit does not allow it.
 
     A release that is in a ledger already goes on and is not charged again.
@@ -194,6 +194,7 @@ def charge(ledgers: Sequence[Ledger], one: Spent) -> dict[Ledger, Content]:
     Args:
         ledgers: those of its tables.
         one: the release.
+        earlier: releases that it continues, which may be of a file or a data frame with another ledger.
 
     Returns:
         What each ledger says after it, of those that can be made.
@@ -211,6 +212,8 @@ def charge(ledgers: Sequence[Ledger], one: Spent) -> dict[Ledger, Content]:
                 turns.enter_context(ledger.changing())
                 after[ledger] = ledger.read()
         for ledger, content in after.items():
+            for before in earlier:
+                content = content.with_release(before, ledger.path)
             after[ledger] = content.with_release(replace(one, rows=ledger.rows(content.salt)), ledger.path)
         for ledger, content in after.items():
             ledger.write(content)

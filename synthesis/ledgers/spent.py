@@ -53,6 +53,7 @@ class Spent:
         unit: PrivacyUnit,
         mechanism: Mechanism,
         labels_delta: float,
+        releases: int = 1,
     ) -> Spent:
         """A release that may spend all that it is granted.
 
@@ -64,12 +65,16 @@ class Spent:
             unit: what differs between neighbouring tables.
             mechanism: what it measures by.
             labels_delta: what texts may take of delta.
+            releases: number of releases that share the promise, of which this is one.
         """
         noise = budget.without_delta(labels_delta)
         rho = mechanism.granted(noise)
         # Every other calibration of a mechanism is for noise that is not Gaussian alone.
         if rho != noise.granted(gaussian_only=True):
             return cls(release_id, at, out, budget, Cost(unit), alone=True)
+        rho /= releases
+        if releases > 1:
+            budget = replace(budget, epsilon=gaussian_epsilon(math.sqrt(2 * rho), noise.delta or 0.0))
         return cls(release_id, at, out, budget, Cost(unit, rho, Fraction(labels_delta)))
 
     def only(self, share: float) -> Spent:

@@ -22,6 +22,7 @@ def answered(epsilon, neighbour):
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
 def test_bounds_of_randomised_response_stay_below_its_epsilon(epsilon):
     """Each of 50 bounds is not with probability 1e-2 at most, more than 8 of them with 1e-8."""
@@ -32,6 +33,7 @@ def test_bounds_of_randomised_response_stay_below_its_epsilon(epsilon):
     assert above <= 8
 
 
+@pytest.mark.slow
 def test_a_bound_comes_near_epsilon_with_many_releases():
     sides = coins(1_500)
     assert 1.25 <= lower_bound(answered(2.0, sides), sides) < 2

@@ -71,6 +71,7 @@ def largest_change(numbers, groups):
 numbers_of_rows = st.lists(st.integers(0, 7), min_size=1, max_size=3).filter(any)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(numbers_of_rows, st.integers(0, 999), st.sampled_from(GROUPS))
 def test_a_person_changes_what_parties_send_by_no_more_than_one_record_does(numbers, seed, groups):

@@ -80,6 +80,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "grid"), PARTIES)
 def test_nothing_raises_an_alarm_without_a_fault(protocol, grid, monkeypatch):
     assert alarms(mosaic_over(monkeypatch, protocol, grid)) == set()

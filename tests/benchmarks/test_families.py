@@ -43,6 +43,7 @@ def test_a_run_prints_the_comparison_and_resumes_from_its_file(tmp_path, capsys)
     assert json.loads(out.read_text()) == first
 
 
+@pytest.mark.slow
 def test_a_release_beyond_its_limit_is_out_of_time():
     found = figures(Cell("latent60", "trusted", 1.0, 1, "randdpgen"), 0.0)
     assert found == {"failed": "out of time", "limit_s": 0.0}
@@ -60,6 +61,7 @@ def test_a_cell_that_was_out_of_time_is_run_again_with_a_larger_limit(tmp_path, 
     assert ran == [10.0, 10.0, 20.0, 20.0]
 
 
+@pytest.mark.slow
 def test_a_refused_release_says_why():
     pytest.importorskip("opacus", reason="dp-select needs the extra 'gan'")
     found = figures(Cell("small8", "masked", 1.0, 1, "dp-select"), 60.0)
@@ -116,6 +118,7 @@ def test_accuracy_is_that_of_rows_of_the_same_rule():
     assert accuracy(constant, right, "y") == 0.5
 
 
+@pytest.mark.slow
 def test_exact_rows_have_the_pairs_and_the_structure_of_the_table():
     made = generate("parity3-12", 1, rows=2_000)
     rng = np.random.default_rng(1)

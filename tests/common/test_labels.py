@@ -7,7 +7,8 @@ from dpmosaic.common.data.attributes.texts import LONGEST_LABEL, is_label
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.labels import LabelSearch, decode_labels, encode_labels
 
-LABELS = st.lists(st.text(min_size=1, max_size=LONGEST_LABEL).filter(is_label))
+PRINTABLE = st.characters(exclude_categories=["C", "Z"], include_characters=" ")
+LABELS = st.lists(st.text(PRINTABLE, min_size=1, max_size=LONGEST_LABEL).filter(is_label))
 
 
 @given(LABELS, LABELS)

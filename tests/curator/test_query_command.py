@@ -53,9 +53,12 @@ def test_json_has_numbers_that_hold_those_of_the_table(folder):
             assert row[name]["low"] < expected[name][row["[town]"]] < row[name]["high"]
 
 
-def test_csv_is_the_frame_of_the_answer(folder, release):
-    frame = pd.read_csv(io.StringIO(run(folder, QUERY, "--csv")))
-    pd.testing.assert_frame_equal(frame, release.query(QUERY).frame)
+def test_csv_is_the_frame_of_the_answer_printed_or_in_a_file(folder, release, tmp_path):
+    frame = release.query(QUERY).frame
+    pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(run(folder, QUERY, "--csv", "-"))), frame)
+    output = run(folder, QUERY, "--csv", str(tmp_path / "answer.csv"))
+    assert output.startswith("2 rows written to")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "answer.csv"), frame)
 
 
 def test_the_table_shows_intervals_and_says_what_they_are(folder):
@@ -77,7 +80,7 @@ def test_a_level_and_a_population_change_the_intervals(folder):
 
 def test_one_form_of_output_is_chosen(folder):
     with pytest.raises(DataError, match="--json or --csv, got both"):
-        run(folder, QUERY, "--json", "--csv")
+        run(folder, QUERY, "--json", "--csv", "-")
 
 
 def test_a_folder_without_a_release_is_refused(tmp_path):

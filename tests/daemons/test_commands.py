@@ -197,6 +197,7 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     assert "finished" in output
 
 
+@pytest.mark.slow
 def test_a_denied_release_stops(institution):
     institution.allow(approval="true")
     institution.serve()
@@ -215,6 +216,7 @@ def test_refuses_a_release_that_exceeds_the_lifetime_budget(institution):
     assert "lifetime_rho" in institution.release("fourth", fails=True)
 
 
+@pytest.mark.slow
 def test_the_initial_policy_allows_no_release(institution):
     institution.allow(release=0.0)
     institution.serve()
@@ -226,6 +228,7 @@ def test_preflight_names_an_unreachable_party(institution):
     assert "FIX  clinic: connection" in output
 
 
+@pytest.mark.slow
 def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an_operator(institution):
     institution.allow(release=0.1, approval="true")
     changes = {"1000\n": "1000\nmin_records = 1000\n", '["zero-out"]': "[]", "1.5": "0.2"}
@@ -268,6 +271,7 @@ def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certi
     assert "FAILED" not in institution.dpmosaic("curator", "verify", certificate, "--federation", listed)
 
 
+@pytest.mark.slow
 def test_a_revoked_curator_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
@@ -275,6 +279,7 @@ def test_a_revoked_curator_gets_no_answer(institution):
     assert "FIX  clinic: connection" in output
 
 
+@pytest.mark.slow
 def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution):
     asked = ("party", "health", institution.party)
     assert "no daemon of this folder answers at 127.0.0.1:7" in institution.dpmosaic(
@@ -290,6 +295,7 @@ def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution
     assert "NOT_SERVING" in institution.dpmosaic(*asked, "--address", daemon.address(), fails=True)
 
 
+@pytest.mark.slow
 def test_refuses_a_second_daemon_in_one_folder(institution):
     institution.serve()
     output = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)
@@ -305,6 +311,7 @@ def test_a_party_logs_a_stop_signal_and_ends(institution, number):
     assert daemon.events()[-1]["event"] == "stopped"
 
 
+@pytest.mark.slow
 def test_the_shareable_log_holds_only_codes(institution):
     institution.allow(approval="true")
     institution.serve()
@@ -338,6 +345,39 @@ def test_json_output_is_one_object_and_progress_lines_on_the_error_stream(instit
     (party,) = told[-1]["parties"]
     assert party["party"] == "clinic"
     assert party["received"] > 0
+
+
+STOPPED_AT_AN_ANSWER = """
+import os, signal, sys
+from dpmosaic.curator.parties.journal import Journal
+before = Journal.keep
+def keep(self, *arguments, **more):
+    before(self, *arguments, **more)
+    os.kill(os.getpid(), signal.SIGINT)
+Journal.keep = keep
+from dpmosaic.command import main
+main()
+"""
+"""The command, whose process is sent Ctrl-C after the first answer."""
+
+
+@pytest.mark.slow
+def test_a_stopped_release_says_what_was_spent_and_goes_on_as_it_says(institution):
+    institution.serve()
+    out = institution.folder / "out"
+    line = ["curator", "release", str(institution.plan), "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT_AN_ANSWER, *line], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == (
+        f"stopped: no step was finished, but the first may be charged; `dpmosaic curator resume {out}` goes "
+        "on, and charges nothing twice\n"
+    )
+    institution.dpmosaic("curator", "resume", out)
+    certificate = json.loads((out / "certificate.json").read_text())
+    (charged,) = json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json"))
+    assert charged["spent_rho"] == certificate["promise"]["zcdp_rho_spent"]
 
 
 @pytest.mark.slow

@@ -17,6 +17,8 @@ from support.adversary.scenarios import scenarios, script
 from support.adversary.script import METHODS
 from support.adversary.watching import Watch
 
+pytestmark = pytest.mark.slow
+
 TRANSCRIPTS = 240
 PARTS = 8
 MOST = 400
@@ -29,7 +31,6 @@ def watch(monkeypatch):
         yield installed
 
 
-@pytest.mark.slow
 def test_the_releases_that_are_played_use_every_message_of_the_service_and_every_protocol():
     steps = [step for scenario in scenarios() for step in script(scenario)]
     kinds = set().union(*(step.kinds for step in steps))
@@ -38,7 +39,6 @@ def test_the_releases_that_are_played_use_every_message_of_the_service_and_every
     assert {scenario.protocol for scenario in scenarios()} == {ALIGNMENT, *protocol_names(for_daemons=True)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_honest_role_uses_a_secret_for_two_values(part, watch):
     every = scenarios()
@@ -46,13 +46,11 @@ def test_no_honest_role_uses_a_secret_for_two_values(part, watch):
         assert broken(every[seed % len(every)], seed, watch) is None
 
 
-@pytest.mark.slow
 def test_every_binding_of_the_code_is_used_in_some_release():
     assert all(bindings().values())
     assert sites()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("site", sites(), ids=str)
 def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypatch):
     some = bindings()[site]
@@ -60,7 +58,6 @@ def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypa
     assert found_in(some, watch)
 
 
-@pytest.mark.slow
 def test_without_the_binding_of_a_kind_of_message_two_of_them_are_taken(watch, monkeypatch):
     """The kinds are those that roles take in some release: none has to be listed here."""
     unnoticed = []

@@ -64,6 +64,7 @@ def seen_by_party(run):
     return [*run.numbers_of_a_party, *ends, np.diff(np.sort(positions)).max()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen", [seen_by_matcher, seen_by_party])
 def test_the_best_linear_distinguisher_of_a_persons_presence_does_no_better_than_the_charge(
     seen, absent, present

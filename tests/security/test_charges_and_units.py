@@ -90,6 +90,7 @@ class Choosing:
         return released(order, self.links, SECOND, AGES)
 
 
+@pytest.mark.slow
 def test_codes_are_used_in_the_unit_in_which_they_were_charged():
     links = parties(AGES)
     choice = Choosing(links)
@@ -149,6 +150,7 @@ def test_a_choice_of_another_mechanism_is_refused():
         choice.used()
 
 
+@pytest.mark.slow
 def test_verify_compares_the_certificate_of_the_choice_with_what_uses_it(tmp_path):
     links = parties(AGES)
     choice = Choosing(links)

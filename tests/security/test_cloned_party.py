@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import os, sys
 import numpy as np
@@ -24,6 +26,7 @@ os.write(1, key.hex().encode() + b"\\n")
 """
 
 
+@pytest.mark.slow
 def test_two_clones_of_a_party_draw_different_noise_keys():
     finished = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SCRIPT],

@@ -23,6 +23,7 @@ OPENED = {"opened, with a dealer's masks"}
 CHECKS = {"checks, less a dealer's masks"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dealers", [1, 3])
 @pytest.mark.parametrize("kind", ["equal", "random"])
 def test_the_view_of_the_curator_and_a_dealer_is_uniform(kind, dealers, monkeypatch):
@@ -31,6 +32,7 @@ def test_the_view_of_the_curator_and_a_dealer_is_uniform(kind, dealers, monkeypa
     assert rejected(views) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "random"])
 def test_the_view_of_a_party_and_one_of_three_dealers_is_uniform(kind, monkeypatch):
     """What was dealt is uniform given all masks; what was opened, given those that the dealer knows."""
@@ -98,6 +100,7 @@ FORGOTTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("remove", "dealers", "noticed"), FORGOTTEN.values(), ids=FORGOTTEN)
 def test_missing_or_reused_randomness_is_detected(remove, dealers, noticed, monkeypatch):
     remove(monkeypatch)

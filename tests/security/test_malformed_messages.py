@@ -15,6 +15,7 @@ from support.fuzzing import MESSAGES, PROTOCOLS, Fuzzer, release_of
 COUNT = 1_500
 
 
+@pytest.mark.slow
 def test_the_releases_that_are_mutated_use_every_method_of_a_party():
     methods = {method.name for method in pb.DESCRIPTOR.services_by_name["Party"].methods}
     assert set(MESSAGES) == methods

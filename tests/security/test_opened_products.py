@@ -81,6 +81,7 @@ def opens_otherwise(session, chain_length, added):
     session._own_opening = other
 
 
+@pytest.mark.slow
 @DEALERS
 @BITS
 @pytest.mark.parametrize("grid", ["1x3", "1x4", "2x3"])
@@ -90,6 +91,7 @@ def test_honest_parties_pass_and_their_marginals_are_exact(grid, bits, dealers):
         assert measured(measurer, clique) == table().marginal(clique).tolist()
 
 
+@pytest.mark.slow
 @DEALERS
 @BITS
 @pytest.mark.parametrize("added", [1, -1, 1 << 18, 1 << 31])
@@ -104,6 +106,7 @@ def test_a_holder_of_two_parts_that_opens_another_share_is_refused(holder, added
     assert "Multiply" not in curator.wire.methods()
 
 
+@pytest.mark.slow
 @DEALERS
 @pytest.mark.parametrize("length", [2, 3])
 @pytest.mark.parametrize("holder", [0, 1, 2])

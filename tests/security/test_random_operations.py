@@ -109,6 +109,7 @@ def test_a_planted_fault_breaks_its_promise_within_a_few_sequences(fault, promis
     assert promise in str(error)
 
 
+@pytest.mark.slow
 def test_a_failing_sequence_is_shrunk_to_the_operations_that_matter(monkeypatch):
     """A release has to be accepted and asked twice before one noise key hides two queries."""
     one_noise_key(monkeypatch)

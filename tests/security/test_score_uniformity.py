@@ -57,6 +57,7 @@ def test_the_view_of_no_role_distinguishes_two_tables(bits, monkeypatch):
             assert likeness(one[name][key], other[name][key]) > ALPHA
 
 
+@pytest.mark.slow
 def test_the_sum_over_all_parties_is_the_distances_with_the_stated_noise(monkeypatch):
     """Chi-square over 480 scores: two-sided, p < 1e-6."""
     table = table_of("random")

@@ -47,6 +47,7 @@ def test_without_the_extra_one_sentence_states_what_to_install(simulate, folder,
     assert "pip install 'dpmosaic[gan]'" in error
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 @pytest.mark.parametrize("mechanism", ["dp-gan", "dp-select"])
 def test_the_certificate_covers_every_step_with_one_epsilon_and_one_delta(simulate, folder, mechanism):

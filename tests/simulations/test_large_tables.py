@@ -12,6 +12,7 @@ from dpmosaic.simulations.simulate import simulate
 BUDGET = Budget(zcdp_rho=0.02)
 
 
+@pytest.mark.slow
 def test_a_pair_of_90000_and_100000_codes_is_left_out():
     domain = Domain.coded({"a": 90_000, "b": 100_000})
     codes = np.random.default_rng(0).integers(0, 90_000, (1000, 2))

@@ -20,6 +20,7 @@ def cases():
             yield pytest.param(name, variant, protocol, id=f"{name} {variant}", marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "variant", "protocol"), list(cases()))
 def test_every_charged_step_has_a_title_in_the_report(name, variant, protocol):
     rng = np.random.default_rng(0)

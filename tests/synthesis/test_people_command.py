@@ -65,6 +65,7 @@ def released(folder, out, *more):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_of_tables_is_released(folder):
     done = released(folder, "out", "--json")
     assert done.exit_code == 0, done.output
@@ -86,6 +87,7 @@ class Killed(BaseException):
     """The end of a process."""
 
 
+@pytest.mark.slow
 def test_a_release_whose_process_ends_goes_on_and_is_the_same(folder, monkeypatch):
     assert released(folder, "whole").exit_code == 0
     make, made = related.release_among, []
@@ -133,6 +135,7 @@ def with_summaries(folder):
     (folder / "relations.toml").write_text(relations + SUMMARIES)
 
 
+@pytest.mark.slow
 def test_what_patients_say_of_their_stays_is_what_the_stays_are(folder):
     with_summaries(folder)
     done = released(folder, "out")
@@ -160,6 +163,7 @@ def test_what_patients_say_of_their_stays_is_what_the_stays_are(folder):
         assert patients.intensive.dtype == bool
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stated", "where", "holds"),
     [
@@ -216,6 +220,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(folder, words, to
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
 
 
+@pytest.mark.slow
 def test_a_release_of_people_is_no_release_of_one_table(folder):
     assert released(folder, "out").exit_code == 0
     with pytest.raises(dpmosaic.DataError, match="load_people"):

@@ -118,6 +118,7 @@ def test_a_file_of_any_shape_ends_in_a_release_or_in_one_sentence_before_a_charg
     ends_well(tmp_path, done, charges)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_codes_of_many_values_end_in_a_release_also_where_votes_exceed_the_number_of_rows(seed):
     rng = np.random.default_rng(seed)

@@ -367,11 +367,10 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
 
 
 def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(monkeypatch):
-    found = []
+    made, found = release(epsilon=1e4, mechanism="mosaic"), []
     for most in (1 << 20, 150):
         monkeypatch.setattr(drawing, "_DRAWN_AT_ONCE", most)
-        made = release(epsilon=1e4, mechanism="mosaic")
-        distances = evaluate(patients(), made.frames, RELATIONS, ORDER)
+        distances = evaluate(patients(), made.generate(400), RELATIONS, ORDER)
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])
         assert {one.orphans for one in distances.values()} == {0.0}
     assert np.abs(np.subtract(*found)).max() < 0.02

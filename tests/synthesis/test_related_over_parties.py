@@ -144,6 +144,7 @@ def test_a_release_is_labelled_by_all_columns_that_follow_from_those_that_nobody
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("holders", [HOSPITALS, APART], ids=["hospitals", "apart"])
 def test_terms_that_hide_what_nobody_has_reviewed_are_refused_by_its_party(monkeypatch, holders):
     monkeypatch.setattr(Making, "_with_reviews", lambda self, domain, part: domain)

@@ -79,6 +79,7 @@ def contents(folder):
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
+@pytest.mark.slow
 def test_a_release_that_is_killed_again_and_again_is_that_of_one_that_was_not(tmp_path, monkeypatch):
     whole = synthesize(tmp_path / "whole")
     kills = 0
@@ -92,6 +93,7 @@ def test_a_release_that_is_killed_again_and_again_is_that_of_one_that_was_not(tm
     assert not (tmp_path / "killed" / UNFINISHED).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "answers"),
     [("independent", 0), ("independent", 6), ("mst", 11), ("privbayes", 12), ("aim", 14)],

@@ -73,6 +73,7 @@ def settled(count):
     return seen
 
 
+@pytest.mark.slow
 def test_a_slow_receiver_slows_the_sender_and_nothing_is_lost(start):
     sender, receiver = Sender(), Receiver()
     one, other = start(sender), start(receiver)

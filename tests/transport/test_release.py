@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
@@ -23,6 +24,7 @@ def released(table, links):
     return [list(m.values) for m in marginals], list(scores.values)
 
 
+@pytest.mark.slow
 def test_masked_marginals_and_scores_are_the_same_over_tls(loopback):
     rng = np.random.default_rng(3)
     table = Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 300) for n in DOMAIN.sizes]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ....common.errors import DataError
 from ..conditions import Where
 from ..published import Published
+from .formula import Term, is_number, numbers_at, read_formula
 from .places import Places
 from .selection import is_numeric, levels_of, numbers_of, rows_at, rows_where, rows_with
 
@@ -91,8 +92,8 @@ class Design:
 
         Args:
             published: the release.
-            y: the response, or a formula such as "income ~ age + education".
-            x: the columns that explain it; None with a formula.
+            y: the response, or a formula such as "income ~ age + education"; see `formula`.
+            x: the terms that explain it; None with a formula.
             positive: the value of the response that counts as one; `...` for numbers, true and false, or the
                 second of two categories.
             where: which rows count.
@@ -101,22 +102,24 @@ class Design:
         Raises:
             DataError: the formula cannot be read, a column does not fit, or there are too many coefficients.
         """
-        response, regressors = read_formula(y, x)
-        places = Places.of(published, (response, *regressors, *also), where)
-        values = _response(published, places, response, positive)
+        response, regressors = read_formula(y, x, published.domain.names)
+        columns = tuple(dict.fromkeys(term.column for term in (response, *regressors)))
+        places = Places.of(published, (*columns, *also), where)
         selected = rows_where(places, where)
+        values = _response(published, places, response, positive, selected.rows)
         used = selected.rows & ~np.isnan(values)
-        for name in regressors:
+        for name in columns[1:]:
             used &= ~places.frame[name].isna().to_numpy()
         names, found = [INTERCEPT], [np.ones(len(values))]
-        for name in regressors:
-            if is_numeric(places, name):
+        for term in regressors:
+            name = term.name
+            if is_number(places, term):
                 names.append(name)
-                found.append(np.nan_to_num(numbers_of(places, name)))
+                found.append(np.nan_to_num(numbers_at(places, term, used)))
                 continue
-            for level in _contrasts(published, name, used[places.own]):
+            for level in _contrasts(published, term.column, used[places.own]):
                 names.append(f"{name}={level}")
-                found.append(rows_at(places, name, level).astype(np.float64))
+                found.append(rows_at(places, term.column, level).astype(np.float64))
             if len(names) > MOST_COEFFICIENTS:
                 raise DataError(
                     f"expected at most {MOST_COEFFICIENTS} coefficients, got more with column {name!r}; "
@@ -132,38 +135,16 @@ class Design:
             np.column_stack(found) * used[:, None],
             np.nan_to_num(values) * used,
             used,
-            (response, *regressors, *also, *selected.columns),
+            (*columns, *also, *selected.columns),
         )
 
 
-def read_formula(y: str, x: Sequence[str] | None) -> tuple[str, tuple[str, ...]]:
-    """The response and the regressors.
-
-    Args:
-        y: a column, or a formula such as "income ~ age + education" if there is no x.
-        x: columns.
-
-    Raises:
-        DataError: it cannot be read, or names a column twice.
-    """
-    if x is None:
-        response, separator, right = y.partition("~")
-        names = tuple(name.strip() for name in right.split("+"))
-        if not separator:
-            raise DataError(
-                f"expected a formula such as 'income ~ age + education', or x, got {y!r}; name the columns"
-            )
-        y = response.strip()
-    else:
-        names = (x,) if isinstance(x, str) else tuple(x)
-    if not y or not names or not all(names):
-        raise DataError("expected a response and at least one other column, got fewer; name the columns")
-    if len({y, *names}) <= len(names):
-        raise DataError("expected each column once, got one twice; name it once")
-    return y, names
-
-
-def _response(published: Published, places: Places, name: str, positive: Any) -> Array:
+def _response(
+    published: Published, places: Places, term: Term, positive: Any, rows: NDArray[np.bool_]
+) -> Array:
+    name = term.column
+    if term.function == "log":
+        return numbers_at(places, term, rows)
     if positive is ...:
         levels = [] if is_numeric(published, name) else levels_of(published, name)
         if not levels or pd.api.types.is_bool_dtype(published.frame[name].dtype):

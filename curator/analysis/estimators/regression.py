@@ -77,9 +77,10 @@ def linear(
     Args:
         published: the release.
         y: the response: a column of numbers, of true and false or of two categories. Or a formula such as
-            "income ~ age + education".
-        x: the columns that explain it: numbers as they are; of categories, each but the most common one has a
-            coefficient, named education=Bachelors.
+            "log(income) ~ age + education + C(district) + since".
+        x: the terms that explain it: numbers as they are, or log(x) of numbers above zero; dates as days
+            since the first day of their bounds; of categories, and of C(x), each value but the most common
+            one has a coefficient, named education=Bachelors.
         positive: the value of the response that counts as one, the others as zero; see `proportion`.
         where: which rows count, see `mean`. Rows in which a column is missing do not.
         of: "population" or "table", see `Target`.

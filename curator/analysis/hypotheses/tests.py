@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 from ....common.errors import DataError
+from ....common.forms.nearest import hint
 from ..published import Published
 from .effects import coefficients, effect
 from .result import TestResult
@@ -30,7 +31,9 @@ def run_test(published: Published, name: str, *columns: Any, **options: Any) -> 
         DataError: there is none of this name, or an argument is missing, unknown or does not fit.
     """
     if name not in TESTS:
-        raise DataError(f"test: expected one of {', '.join(TESTS)}, got {name!r}; choose one of them")
+        raise DataError(
+            f"test: expected one of {', '.join(TESTS)}, got {name!r}{hint(name, TESTS)}; choose one"
+        )
     try:
         signature(TESTS[name]).bind(published, *columns, **options)
     except TypeError as cause:

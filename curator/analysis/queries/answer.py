@@ -14,6 +14,9 @@ import pandas as pd
 from ....common.showing.printable import printable, visible
 from .estimates import Estimate
 
+NO_INTERVAL = "(no interval)"
+"""Follows a number that has none, so that nobody takes it for an exact one."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -138,7 +141,7 @@ class Answer:
 
 
 def shown(cell: Any) -> str:
-    """A cell as text: an estimate with its interval, rounded to what the interval tells."""
+    """A cell as text: an estimate with its interval, rounded to what that tells; marked without one."""
     if not isinstance(cell, Estimate):
         return "missing" if cell is None else str(cell)
     if _absent(cell.value):
@@ -150,7 +153,7 @@ def shown(cell: Any) -> str:
         parts = [f"{part:,.0f}" for part in (cell.value, *ends)]
     else:
         parts = [_number_text(part, ends) for part in (cell.value, *ends)]
-    return parts[0] if _absent(cell.low) else f"{parts[0]} ({parts[1]} to {parts[2]})"
+    return f"{parts[0]} {NO_INTERVAL}" if _absent(cell.low) else f"{parts[0]} ({parts[1]} to {parts[2]})"
 
 
 def _number_text(number: float, ends: tuple[float, float]) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....common.data.attributes.dates import GapAttribute
 from ....common.data.gaps import gaps_of
@@ -16,18 +14,16 @@ from ....common.errors import DataError
 from ..intervals import quantile_of
 from ..published import Published
 from . import unseen
-from .answer import Answer, Row
+from .answer import Answer
 from .axes import Axis, Truth
+from .distinct import distinct
 from .estimates import Estimate, Grouped, ratios, sums
+from .groups import Entry, Groups, arranged_rows, cases_of, check_number, entries_of
 from .joint import Joint, axes_of, joint_of
-from .language import Aggregate, Below, Equal, Kind, Missing, Query, comparisons
+from .language import Aggregate, Comparison, Key, Kind, Missing, Query, comparisons, name_of
 from .parsing import parsed
 from .quantiles import quantiles
-
-ANSWER_GROUPS = 10_000
-
-LEAST_RECORDS = 0.5
-"""A group is in the answer if the release has so many records of it."""
+from .variances import deviations, variances
 
 
 def answer(
@@ -55,76 +51,32 @@ def answer(
     for columns in (query.selecting, *(query.selecting | item.columns for item in query.aggregates)):
         if columns not in joints:
             joints[columns] = joint_of(published, {name: axes[name] for name in axes if name in columns})
-    groups = Groups.of(joints[query.selecting], query)
-    found = []
-    for item in query.aggregates:
-        joint = joints[query.selecting | item.columns]
-        grouped = Grouped(
-            published.evidence, joint, groups.places(joint), len(groups.codes), level, of == "population"
-        )
-        found.append(_estimates(grouped, query, item))
+    entries: list[Entry] = []
+    for number, case in enumerate(cases_of(query, axes)):
+        groups = Groups.of(joints[query.selecting], query, case.condition)
+        if len(groups.codes):
+            found = []
+            for item in query.aggregates:
+                joint = joints[query.selecting | item.columns]
+                size, population = len(groups.codes), of == "population"
+                grouped = Grouped(published.evidence, joint, groups.places(joint), size, level, population)
+                found.append(_estimates(grouped, query, case.narrow(item)))
+            entries += entries_of(query, axes, groups, (number, case), found)
+            check_number(len(entries))
     return Answer(
         text,
         level,
         of,
         "model" if all(joint.from_model for joint in joints.values()) else "rows",
-        tuple(_heading(name, gaps) for name in query.groups),
+        tuple(_heading(key, gaps) for key in query.groups),
         tuple(_heading(item, gaps) for item in query.selected),
-        tuple(Row(key, estimates) for key, *estimates in zip(groups.keys(axes), *found, strict=True)),
+        arranged_rows(query, entries),
     )
 
 
-def _heading(item: str | Aggregate, gaps: Mapping[str, GapAttribute]) -> str:
-    if isinstance(item, Aggregate):
-        return item.name
-    return gaps[item].difference if item in gaps else item
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The groups of an answer.
-
-    Attributes:
-        names: columns by which rows are grouped.
-        codes: shape (groups, columns), in lexical order.
-    """
-
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, joint: Joint, query: Query) -> Groups:
-        """The groups of which the release has records; without columns, one group.
-
-        Raises:
-            DataError: there are too many.
-        """
-        if not query.groups:
-            return cls((), np.zeros((1, 0), dtype=np.int64))
-        places = [joint.support.clique.index(name) for name in query.groups]
-        codes, groups = np.unique(joint.support.codes[:, places], axis=0, return_inverse=True)
-        weights = joint.weights * joint.holds(query.where)
-        kept = np.bincount(groups.reshape(-1)[joint.cells], weights, len(codes)) >= LEAST_RECORDS
-        if kept.sum() > ANSWER_GROUPS:
-            raise DataError(f"the answer would have more than {ANSWER_GROUPS} groups; group by fewer columns")
-        return cls(query.groups, codes[kept])
-
-    def places(self, joint: Joint) -> NDArray[np.int64]:
-        """The group of each combination of codes, shape (n,); -1 for none."""
-        if not self.names:
-            return np.zeros(len(joint.support.weights), dtype=np.int64)
-        columns = [joint.support.clique.index(name) for name in self.names]
-        both = np.concatenate([self.codes, joint.support.codes[:, columns]])
-        known, place = np.unique(both, axis=0, return_inverse=True)
-        group = np.full(len(known), -1)
-        group[place.reshape(-1)[: len(self.codes)]] = np.arange(len(self.codes))
-        found: NDArray[np.int64] = group[place.reshape(-1)[len(self.codes) :]]
-        return found
-
-    def keys(self, axes: Mapping[str, Axis]) -> list[tuple[object, ...]]:
-        """The values of the columns in each group."""
-        labels = [axes[name].labels() for name in self.names]
-        return [tuple(names[code] for names, code in zip(labels, row, strict=True)) for row in self.codes]
+def _heading(item: Key | Aggregate, gaps: Mapping[str, GapAttribute]) -> str:
+    name = name_of(item)
+    return gaps[name].difference if isinstance(item, str) and name in gaps else name
 
 
 def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Estimate]:
@@ -134,6 +86,10 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
     if isinstance(aggregate.of, str):
         axis, pieces = joint.axes[aggregate.of], joint.pieces[aggregate.of]
         chosen &= ~axis.missing[pieces]
+        if aggregate.kind is Kind.DISTINCT:
+            selected = (*_selecting(query), *comparisons(aggregate.where))
+            change = unseen.of_rows(grouped, chosen, selected, query.columns_of_groups)
+            return distinct(grouped, axis, chosen, change)
         if aggregate.kind is not Kind.COUNT:
             return _of_numbers(grouped, query, aggregate, axis, chosen)
         counted = chosen
@@ -142,7 +98,7 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
         counted, chosen = chosen & true, chosen & (true | false)
     values, none = counted.astype(np.float64), np.zeros(len(counted))
     compared = _comparisons_of(query, aggregate)
-    change = unseen.of_rows(grouped, counted, compared, query.groups)
+    change = unseen.of_rows(grouped, counted, compared, query.columns_of_groups)
     if aggregate.kind is Kind.COUNT:
         noisy = grouped.evidence is not None and grouped.evidence.records_sigma > 0
         most = math.inf if noisy else float(joint.support.weights.sum())
@@ -150,17 +106,17 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
     common = aggregate.kind is Kind.SHARE
     over = (rows if common else chosen).astype(np.float64)
     weights = np.full(grouped.size, over @ joint.weights) if common else grouped.sums(over)
-    below = unseen.of_rows(grouped, over > 0, _selecting(query), () if common else query.groups)
+    below = unseen.of_rows(grouped, over > 0, _selecting(query), () if common else query.columns_of_groups)
     shares = unseen.of_shares(ratios(grouped, values, none, over, common=common), change, below, weights)
     return [each.clip(0.0, 1.0) for each in shares]
 
 
-def _selecting(query: Query) -> tuple[Equal | Below | Missing, ...]:
+def _selecting(query: Query) -> tuple[Comparison, ...]:
     """The comparisons that select the rows of all aggregates."""
     return tuple(comparisons(query.where))
 
 
-def _comparisons_of(query: Query, aggregate: Aggregate) -> tuple[Equal | Below | Missing, ...]:
+def _comparisons_of(query: Query, aggregate: Aggregate) -> tuple[Comparison, ...]:
     """The comparisons that select the rows of an aggregate."""
     known = (Missing(aggregate.of),) if isinstance(aggregate.of, str) else ()
     return (*_selecting(query), *aggregate.comparisons, *known)
@@ -171,22 +127,29 @@ def _of_numbers(
 ) -> list[Estimate]:
     """Sums, means and quantiles of a column over the rows that are chosen."""
     selected = (*_selecting(query), *comparisons(aggregate.where))
-    rows = unseen.of_rows(grouped, chosen, selected, query.groups)
+    rows = unseen.of_rows(grouped, chosen, selected, query.columns_of_groups)
     if aggregate.kind is Kind.QUANTILE:
         found = quantiles(grouped, axis, chosen, aggregate.probability)
         found = unseen.of_numbers(grouped, axis, chosen, aggregate, found, rows)
         return [each.as_values_of(axis) for each in found]
+    if aggregate.kind in (Kind.VARIANCE, Kind.DEVIATION):
+        if axis.value_at(0.0) != 0.0:
+            raise DataError(
+                f"the column {axis.name!r} holds dates or times; ask for QUANTILE(x, 0.9) instead"
+            )
+        found = unseen.of_variances(grouped, axis, chosen, variances(grouped, axis, chosen), rows)
+        return found if aggregate.kind is Kind.VARIANCE else deviations(found)
     pieces = grouped.joint.pieces[axis.name]
     values = np.where(chosen, axis.numbers[pieces], 0.0)
-    variances = np.where(chosen, axis.variances[pieces], 0.0)
+    inside = np.where(chosen, axis.variances[pieces], 0.0)
     if aggregate.kind is Kind.SUM:
         if axis.value_at(0.0) != 0.0:
             raise DataError(
                 f"the column {axis.name!r} holds dates or times, which have no sum; ask for AVG or MEDIAN"
             )
-        return unseen.of_numbers(grouped, axis, chosen, aggregate, sums(grouped, values, variances), rows)
+        return unseen.of_numbers(grouped, axis, chosen, aggregate, sums(grouped, values, inside), rows)
     least, most = float(np.nanmin(axis.numbers)), float(np.nanmax(axis.numbers))
-    found = ratios(grouped, values, variances, chosen.astype(np.float64))
+    found = ratios(grouped, values, inside, chosen.astype(np.float64))
     clipped = [each.clip(least, most) for each in found]
     return [
         each.as_values_of(axis) for each in unseen.of_numbers(grouped, axis, chosen, aggregate, clipped, rows)

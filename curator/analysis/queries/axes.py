@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,12 +16,14 @@ from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.boolean import BooleanAttribute
 from ....common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ....common.data.attributes.clock import Clock
+from ....common.data.attributes.date_parts import Part
 from ....common.data.attributes.dates import DateAttribute, bins_of
 from ....common.data.attributes.inside_bins import Cut, Pieces, divide
 from ....common.data.values import text_of
 from ....common.errors import DataError
-from .language import Below, Equal, Literal, Missing
-from .parsing import suggested
+from .language import Below, Comparison, Equal, Like, Literal
+from .naming import suggested
+from .parts_of_dates import number_of, starts_of
 
 Array = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -56,6 +59,27 @@ class Axis(ABC):
         Raises:
             DataError: the column has no order, or the value is of another kind.
         """
+
+    def like(self, asked: Like) -> Truth:
+        """Which pieces match a pattern.
+
+        Raises:
+            DataError: the column holds no categories, or none of them matches.
+        """
+        raise DataError(f"LIKE compares categories, and {self.name!r} has none; compare it with =, < or IN")
+
+    def parts(self, part: Part) -> NDArray[np.int64]:
+        """A part of the date of each piece, shape (p,); without meaning where it is missing.
+
+        Raises:
+            DataError: the column holds no dates, or their parts are not known.
+        """
+        raise DataError(f"the column {self.name!r} holds no dates; ask {part.upper()} of a column of dates")
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The place of each code when the column is sorted; codes are in the order of the values."""
+        return np.arange(int(self.codes.max()) + 1)
 
     @property
     @abstractmethod
@@ -121,6 +145,27 @@ class LabelAxis(Axis):
         number = _number(self.name, value)
         return self.numbers <= number if also else self.numbers < number
 
+    def like(self, asked: Like) -> Truth:
+        """See `Axis`."""
+        if self._numeric:
+            return super().like(asked)
+        known = [label for label in self.labels() if label is not None]
+        matching = [label is not None and bool(re.fullmatch(asked.pattern, label)) for label in self.labels()]
+        if not any(matching):
+            raise DataError(
+                f"no value of the column {self.name!r} is like {asked.asked!r}; "
+                f"{suggested(asked.asked.strip('%'), known)}"
+            )
+        return np.array(matching, dtype=np.bool_)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """See `Axis`; categories without an order are sorted as text."""
+        if self._numeric or not isinstance(self.attribute, CategoricalAttribute) or self.attribute.ordered:
+            return super().order
+        place = np.argsort([label or "" for label in self.labels()], kind="stable")
+        return np.argsort(place)
+
     @cached_property
     def numbers(self) -> Array:
         """See `Axis`."""
@@ -162,9 +207,7 @@ class LabelAxis(Axis):
 class NumberAxis(Axis):
     """A column of numbers or dates; bins are divided where a comparison cuts them."""
 
-    def __init__(
-        self, attribute: Attribute, counts: Array, compared: Sequence[Equal | Below | Missing]
-    ) -> None:
+    def __init__(self, attribute: Attribute, counts: Array, compared: Sequence[Comparison]) -> None:
         bins = bins_of(attribute)
         if bins is None:
             raise TypeError(f"{attribute.name} has no bins")
@@ -172,7 +215,10 @@ class NumberAxis(Axis):
         self.name, self.counts = attribute.name, counts
         cuts: set[Cut] = set()
         for comparison in compared:
-            if isinstance(comparison, Equal):
+            part = getattr(comparison, "part", None)
+            if part is not None:
+                cuts |= {Cut(float(start), False) for start in starts_of(attribute, part)}
+            elif isinstance(comparison, Equal):
                 cuts |= {self._cut(comparison.value, also) for also in (False, True)}
             elif isinstance(comparison, Below):
                 cuts.add(self._cut(comparison.value, comparison.also))
@@ -191,6 +237,13 @@ class NumberAxis(Axis):
         """See `Axis`."""
         place = self.cuts.index(self._cut(value, also))
         return self._with_missing(self.pieces.intervals <= place, False)
+
+    def parts(self, part: Part) -> NDArray[np.int64]:
+        """See `Axis`."""
+        if not isinstance(self.attribute, DateAttribute):
+            return super().parts(part)
+        times = self.attribute.moments.at(np.floor(self.pieces.means).astype(np.int64))
+        return self._with_missing(number_of(part, times), -1)
 
     @property
     def numbers(self) -> Array:
@@ -253,56 +306,6 @@ class NumberAxis(Axis):
 
     def _with_missing(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         return np.append(values, np.full(int(self.bins.nullable), missing, dtype=values.dtype))
-
-
-class OpaqueAxis(Axis):
-    """A column of dates by parts: only whether it is missing is known."""
-
-    def __init__(self, attribute: Attribute) -> None:
-        self.name = attribute.name
-        self.codes = np.arange(attribute.size)
-        self.shares = np.ones(attribute.size)
-        self.missing = self.codes == (attribute.size - 1 if getattr(attribute, "nullable", False) else -1)
-
-    def equal(self, value: Literal) -> Truth:
-        """See `Axis`."""
-        raise self._error()
-
-    def below(self, value: Literal, also: bool) -> Truth:
-        """See `Axis`."""
-        raise self._error()
-
-    @property
-    def numbers(self) -> Array:
-        """See `Axis`."""
-        raise self._error()
-
-    def labels(self) -> list[Any]:
-        """See `Axis`."""
-        raise self._error()
-
-    def _error(self) -> DataError:
-        return DataError(
-            f"the column {self.name!r} is known by parts of its dates only; ask COUNT({self.name}) of it"
-        )
-
-
-def axis_of(attribute: Attribute, counts: Array, compared: Sequence[Equal | Below | Missing]) -> Axis:
-    """The axis of an attribute.
-
-    Args:
-        attribute: the column.
-        counts: records of each of its codes, shape (size,).
-        compared: all comparisons of the query with it.
-
-    Raises:
-        DataError: a value in a comparison is not of the column's kind.
-    """
-    if bins_of(attribute) is not None:
-        return NumberAxis(attribute, counts, compared)
-    if isinstance(attribute, (CategoricalAttribute, BooleanAttribute, CodedAttribute)):
-        return LabelAxis(attribute)
-    return OpaqueAxis(attribute)
 
 
 def _number(name: str, value: Literal) -> float:

@@ -3,25 +3,106 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.boolean import BooleanAttribute
+from ....common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ....common.data.attributes.date_parts import DatePartsAttribute, Part
+from ....common.data.attributes.dates import bins_of
 from ....common.data.domain import Clique
 from ....common.errors import DataError, ModelError
 from ...mechanisms.parts.released import ReleasedModel
 from ..published import Published
 from ..totals import Support
-from .axes import Array, Axis, Truth, axis_of
-from .language import Below, Both, Condition, Either, Equal, Missing, Not, Query
+from .axes import Array, Axis, LabelAxis, NumberAxis, Truth
+from .language import (
+    Below,
+    Both,
+    Comparison,
+    Condition,
+    Either,
+    Equal,
+    Like,
+    Literal,
+    Missing,
+    Not,
+    Query,
+    Surely,
+)
+from .parts_of_dates import number_of
 
 LARGEST_MARGINAL = 2**20
 """Cells of the largest marginal that is asked of a model."""
 
 MOST_PIECES = 2**22
 """Combinations of pieces of all columns, at most."""
+
+
+class OpaqueAxis(Axis):
+    """A column of dates by parts: only these, and whether it is missing, are known."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        self.name = attribute.name
+        self.codes = np.arange(attribute.size)
+        self.shares = np.ones(attribute.size)
+        self.missing = self.codes == (attribute.size - 1 if getattr(attribute, "nullable", False) else -1)
+
+    def equal(self, value: Literal) -> Truth:
+        """See `Axis`."""
+        raise self._error()
+
+    def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
+        raise self._error()
+
+    def parts(self, part: Part) -> NDArray[np.int64]:
+        """See `Axis`."""
+        if not isinstance(self.attribute, DatePartsAttribute) or part not in self.attribute.parts:
+            raise self._error()
+        times = self.attribute.decode(self.codes, np.random.default_rng(0))
+        return np.where(self.missing, -1, number_of(part, np.where(self.missing, times[0], times)))
+
+    @property
+    def numbers(self) -> Array:
+        """See `Axis`."""
+        raise self._error()
+
+    def labels(self) -> list[Any]:
+        """See `Axis`."""
+        raise self._error()
+
+    def _error(self) -> DataError:
+        parts = getattr(self.attribute, "parts", ())
+        known = "".join(f", and of {each.upper()}({self.name})" for each in parts)
+        return DataError(
+            f"the column {self.name!r} is known by parts of its dates only; ask COUNT({self.name}) of it"
+            f"{known}"
+        )
+
+
+def axis_of(attribute: Attribute, counts: Array, compared: Sequence[Comparison]) -> Axis:
+    """The axis of an attribute.
+
+    Args:
+        attribute: the column.
+        counts: records of each of its codes, shape (size,).
+        compared: all comparisons of the query with it.
+
+    Raises:
+        DataError: a value in a comparison is not of the column's kind.
+    """
+    if bins_of(attribute) is not None:
+        return NumberAxis(attribute, counts, compared)
+    if isinstance(attribute, (CategoricalAttribute, BooleanAttribute, CodedAttribute)):
+        return LabelAxis(attribute)
+    return OpaqueAxis(attribute)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +149,9 @@ class Joint:
             case Not(inner):
                 true, false = self.truth(inner)
                 return false, true
+            case Surely(inner):
+                true = self.truth(inner)[0]
+                return true, ~true
             case Both(first, second):
                 (true, false), (also_true, also_false) = self.truth(first), self.truth(second)
                 return true & also_true, false | also_false
@@ -79,10 +163,15 @@ class Joint:
         match condition:
             case Missing():
                 return missing, ~missing
-            case Equal(_, value):
-                true = axis.equal(value)[pieces]
-            case Below(_, value, also):
+            case Like():
+                true = axis.like(condition)[pieces]
+            case Equal(_, value, part):
+                true = (axis.equal(value) if part is None else axis.parts(part) == _whole(value))[pieces]
+            case Below(_, value, also, None):
                 true = axis.below(value, also)[pieces]
+            case Below(_, value, also, Part() as part):
+                parts, bound = axis.parts(part), _whole(value)
+                true = (parts <= bound if also else parts < bound)[pieces]
         return true & ~missing, ~true & ~missing
 
 
@@ -166,3 +255,14 @@ def _support_of_rows(published: Published, clique: Clique) -> Support:
 
 def _support(published: Published, clique: Clique, codes: NDArray[np.int64], counts: Array) -> Support:
     return Support(clique, codes, counts * (published.records / counts.sum()))
+
+
+def _whole(value: Literal) -> float:
+    """A value with which a part of dates is compared.
+
+    Raises:
+        DataError: it is no number.
+    """
+    if isinstance(value, (bool, str)):
+        raise DataError(f"a part of a date is a whole number, such as MONTH(x) = 3; got {value!r}; fix it")
+    return float(value)

@@ -27,7 +27,7 @@ from ...certificates.unseen import Unseen
 from ..tails import OUTER, distances, no_interval
 from .axes import Axis, LabelAxis, NumberAxis, Truth
 from .estimates import Estimate, Grouped
-from .language import Aggregate, Below, Equal, Kind, Missing
+from .language import Aggregate, Comparison, Kind, Missing
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
 
 def of_rows(
-    grouped: Grouped, rows: Truth, compared: tuple[Equal | Below | Missing, ...], groups: tuple[str, ...]
+    grouped: Grouped, rows: Truth, compared: tuple[Comparison, ...], groups: tuple[str, ...]
 ) -> Change:
     """By how much the number of rows in each group may change.
 
@@ -67,7 +67,7 @@ def of_rows(
 
 
 def _codes_of_unseen(
-    grouped: Grouped, name: str, compared: tuple[Equal | Below | Missing, ...]
+    grouped: Grouped, name: str, compared: tuple[Comparison, ...]
 ) -> Iterator[tuple[list[int], float, bool]]:
     """Codes at which records with other values count, these records, whether conditions may hold of them."""
     one, axis = unseen_of(grouped, name), grouped.joint.axes.get(name)
@@ -82,7 +82,10 @@ def _codes_of_unseen(
         places = np.flatnonzero(inner if inner.any() else ~inner)
         least, most = float(reach[places[0], 0]), float(reach[places[-1], 1])
         values = [cut.number for cut in axis.cuts]
-        cut_below, cut_above = any(v <= least for v in values), any(v >= most for v in values)
+        # Which part a date beyond the bounds has is not known.
+        parted = any(getattr(each, "part", None) is not None for each in here)
+        cut_below = parted or any(v <= least for v in values)
+        cut_above = parted or any(v >= most for v in values)
         if not here or cut_below:
             yield [int(places[0])], one.below, cut_below
         if not here or cut_above:
@@ -172,6 +175,41 @@ def of_numbers(
             low = each.low + (from_usual[0] - below * lower - other * size) * scale
             high = each.high + (from_usual[1] + above * upper + other * size) * scale
             wider.append(replace(each, low=float(low), high=float(high)))
+    return wider
+
+
+def of_variances(
+    grouped: Grouped, axis: Axis, chosen: Truth, found: list[Estimate], rows: Change
+) -> list[Estimate]:
+    """Variances with wider intervals, or with none; see `of_numbers`.
+
+    A record beyond a bound lies further from the mean than it counts. One that counts elsewhere changes the
+    sum of squares by up to twice the variance, as is typical of values that spread as the column does.
+    """
+    one = unseen_of(grouped, axis.name)
+    if one is None and not (rows.less + rows.more).any():
+        return found
+    one = one or Unseen(axis.name, 0, 0.0)
+    reason = no_interval(axis.bins, one) if isinstance(axis, NumberAxis) else ""
+    pieces, weights, wider = grouped.joint.pieces[axis.name], grouped.joint.weights, []
+    for place, each in enumerate(found):
+        here = chosen & (grouped.groups[grouped.joint.cells] == place)
+        records = np.bincount(pieces[here], weights[here], len(axis.codes)).astype(np.float64)
+        count = float(records.sum())
+        if reason or not count or np.isnan(each.low):
+            wider.append(replace(each, low=np.nan, high=np.nan, note=reason or each.note))
+            continue
+        root = math.sqrt(min(1.0, count / float(np.sum(weights))))
+        lower, upper, deviation = _distances(axis, records)
+        held = records > 0
+        mean, numbers = float(axis.numbers[held] @ records[held]) / count, axis.numbers[held]
+        beyond = 0.0
+        for part, distance, end in ((one.below, lower, numbers.min()), (one.above, upper, numbers.max())):
+            beyond += min(root * part, count) * distance * (distance + 2 * abs(float(end) - mean))
+        moved = min(root * one.moved, count) + float(rows.less[place] + rows.more[place])
+        change = 2 * moved * deviation**2 / count
+        low, high = max(0.0, each.low - change), each.high + change + beyond / count
+        wider.append(replace(each, low=low, high=high))
     return wider
 
 

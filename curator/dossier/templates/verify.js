@@ -399,11 +399,27 @@ const verifier = (() => {
     const named = [...made.model.cliques, ...parts.flat().map((one) => one.clique)].flat();
     need(named.every((name) => made.plan.attributes.has(name)), "expected marginals of the plan's attributes");
   });
+  const Lifetime = record(
+    {
+      releases: whole, number: whole, release_id: text, until: text, settings: text, table: text, earlier: [text, ""],
+      zcdp_rho_earlier: [exactly, [0n, 1n]], table_bytes: [whole, 0],
+    },
+    ({ releases, number, earlier }) => {
+      need(number >= 1 && number <= releases, "a release is one of those that share its promise");
+      need(number > 1 === (earlier !== ""), "each release but the first continues another");
+    },
+  );
   const PeopleCertificate = record({
     differentially_private: flag, labels: listOf(text), budget: Budget, adjacency: text, privacy_unit: text,
     parts: listOf(record({ table: text, of: text, certificate: text, zcdp_rho: exactly, labels_delta: number })),
-    zcdp_rho_spent: exactly, epsilon_spent: orNull(number), outputs: mapOf(text),
+    zcdp_rho_spent: exactly, epsilon_spent: orNull(number), outputs: mapOf(text), lifetime: [orNull(Lifetime), null],
   });
+  const readPeople = (form) => {
+    need(form instanceof Map && form.get("format") === FORMAT.people, `expected a file of the format ${FORMAT.people}`);
+    const content = new Map(form);
+    content.delete("format");
+    return PeopleCertificate.read(content, "certificate");
+  };
 
   const readCertificate = (form) => {
     need(form instanceof Map && form.get("format") === FORMAT.certificate, `expected a file of the format ${FORMAT.certificate}`);
@@ -1223,10 +1239,43 @@ const verifier = (() => {
     view.setBigUint64(0, view.getBigUint64(0) + 1n);
     return view.getFloat64(0);
   };
+  const faultOfLink = async (before, after) => {
+    const [one, other] = [before.lifetime, after.lifetime];
+    if (!one || before.labels.length || !before.differentially_private) return "one does not share a promise, or is labelled as not a private release";
+    const form = PeopleCertificate.write(before);
+    form.set("format", FORMAT.people);
+    if (other.earlier !== hex(await sha256(utf8(written(form))))) return "one is not that which the next one names";
+    const next = Number(other.number) === Number(one.number) + 1 && Number(other.releases) === Number(one.releases);
+    if (!next || other.settings !== one.settings) return "they are not one after the other of the same releases";
+    const { budget } = after;
+    const same = Object.entries(before.budget).every(([name, value]) => (value === null ? budget[name] === null : Number(value) === Number(budget[name])));
+    if (!same || before.adjacency !== after.adjacency) return "they do not share one promise";
+    const own = plus(sum(before.parts.map((part) => part.zcdp_rho)), one.zcdp_rho_earlier);
+    return equal(own, before.zcdp_rho_spent) && equal(own, other.zcdp_rho_earlier) ? "" : "costs do not add up to what is stated";
+  };
+  const lifetimeChecks = async (certificate, files) => {
+    const { lifetime } = certificate;
+    const found = [];
+    for (let number = 1; number < Number(lifetime.number); number++) {
+      const path = `earlier/${number}.json`;
+      if (!files.has(path)) return [check("earlier releases", false, "", "a certificate is missing or damaged")];
+      found.push(readPeople(jsonOf(await files.get(path)())));
+    }
+    const all = [...found, certificate];
+    for (let place = 1; place < all.length; place++) {
+      const fault = await faultOfLink(all[place - 1], all[place]);
+      if (fault) return [check("earlier releases", false, "", fault)];
+    }
+    const checks = [check("earlier releases", true, `${found.length} of ${lifetime.releases} that share the promise`, "")];
+    if (found.length && files.has(lifetime.table)) {
+      const beginning = (await files.get(lifetime.table)()).slice(0, Number(lifetime.table_bytes));
+      const unchanged = (await sha256Hex(beginning)) === found[found.length - 1].outputs.get(lifetime.table);
+      checks.push(check("earlier rows", unchanged, "as released before", "not those released before"));
+    }
+    return checks;
+  };
   const verifyPeople = async (form, files) => {
-    const content = new Map(form);
-    content.delete("format");
-    const certificate = PeopleCertificate.read(content, "certificate");
+    const certificate = readPeople(form);
     const checks = [{ what: "signatures", passed: null, finding: "nobody signs a release from one place: it is the word of who made it" }];
     for (const [name, stated] of certificate.outputs) {
       const proper = name && !name.startsWith("/") && !name.includes("\\") && !name.split("/").includes("..");
@@ -1249,7 +1298,10 @@ const verifier = (() => {
     const named = new Set(certificate.parts.map((part) => part.certificate));
     const all = Array.from(parts.keys()).every((digest) => named.has(digest));
     checks.push(check("parts", stated && all, `${certificate.parts.length}, as their certificates say`, "one is not as its certificate in the folder says, or a certificate is that of no part"));
-    const spent = sum(certificate.parts.map((part) => part.zcdp_rho));
+    const { lifetime } = certificate;
+    if (lifetime) checks.push(...(await lifetimeChecks(certificate, files)));
+    const parted = sum(certificate.parts.map((part) => part.zcdp_rho));
+    const spent = lifetime ? plus(parted, lifetime.zcdp_rho_earlier) : parted;
     const { budget } = certificate;
     const left = budget.delta === null ? null : Number(budget.delta) - certificate.parts.reduce((total, part) => total + Number(part.labels_delta), 0);
     const epsilon = left === null ? null : gaussianEpsilon(muOf(spent), left);

@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
 
 from ....common.data.domain import Clique, Domain
@@ -313,6 +312,9 @@ def parts_of(clique: Clique) -> Iterator[Clique]:
 
 def largest_forest(sizes: Mapping[Clique, float]) -> list[Clique]:
     """Pairs that make no cycle, with the largest sum of sizes (as in Chow and Liu's trees)."""
+    # Late, since it takes a quarter of a second, and most processes need no forest.
+    import networkx as nx
+
     graph = nx.Graph()
     graph.add_weighted_edges_from((*pair, size) for pair, size in sizes.items())
     inside = {frozenset(edge) for edge in nx.maximum_spanning_edges(graph, data=False)}

@@ -110,9 +110,9 @@ class _Drawing:
 
     @property
     def before(self) -> dict[int, int]:
-        """For each of these, the place of the column of the row before."""
+        """For each of these, the place of the column of the row before; empty if there is none before."""
         named = {column.source: k for k, column in enumerate(self.columns) if column.before}
-        return {k: named[self.columns[k].source] for k in self.free}
+        return {k: named[self.columns[k].source] for k in self.free if named}
 
     def codes_of(self, source: str) -> NDArray[np.int64]:
         """The drawn codes of a column."""
@@ -191,7 +191,7 @@ class _Drawing:
         earlier = [k for k, column in enumerate(self.columns) if column.before]
         for place in self.free:
             others = [*above, *earlier, *(one.column for one in drawn)]
-            drawn.append(Conditional.of(place, others, self.before[place], self.sizes, self.pair))
+            drawn.append(Conditional.of(place, others, self.before.get(place), self.sizes, self.pair))
         at, left = np.flatnonzero(self.held.first), self.held.numbers[self.held.numbers > 0]
         before = self.before
         for nth in itertools.count(1):
@@ -214,8 +214,9 @@ class _Drawing:
         for place in self.free:
             (low, high), (later, end) = self._bounds(place, False), self._bounds(place, True)
             bounds = (np.where(first, *both).astype(np.int32) for both in ((low, later), (high, end)))
-            before = self.before[place]
-            groups = self.columns[before].of(np.arange(self.sizes[place]))
+            before = self.before.get(place, -1)
+            groups = np.arange(self.sizes[place])
+            groups = groups if before < 0 else self.columns[before].of(groups)
             free.append(Free(place, before, groups, *bounds))
         pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
         following = np.append(~first[1:], False)

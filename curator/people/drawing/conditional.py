@@ -48,14 +48,14 @@ class Conditional:
 
     @classmethod
     def of(
-        cls, column: int, others: Sequence[int], needed: int, sizes: Sequence[int], pair: Pairs
+        cls, column: int, others: Sequence[int], needed: int | None, sizes: Sequence[int], pair: Pairs
     ) -> Conditional:
         """The distribution that follows from pairs.
 
         Args:
             column: place of the column.
             others: places of columns that it may depend on.
-            needed: place of the one among them that it depends on in any case.
+            needed: place of the one among them that it depends on in any case; None for no such one.
             sizes: number of codes of each column.
             pair: estimates of pairs.
 
@@ -63,7 +63,7 @@ class Conditional:
         """
         joint = {one: pair(one, column) for one in others}
         grouped = {one: _groups_of_equal_mass(cells.sum(axis=1)) for one, cells in joint.items()}
-        said = {one: _information(cells) for one, cells in joint.items()} | {needed: math.inf}
+        said = {one: math.inf if one == needed else _information(cells) for one, cells in joint.items()}
         given: list[int] = []
         cells = sizes[column]
         for one in sorted(others, key=lambda one: -said[one]):

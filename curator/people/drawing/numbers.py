@@ -48,13 +48,14 @@ def limit_of_equal_counts(numbers: Codes) -> int:
     to less, beside the same noise.
 
     Args:
-        numbers: of rows of parents, drawn from their released distribution.
+        numbers: of rows of parents, drawn from their released distribution; 1 if none has any.
     """
-    held = int((numbers > 0).sum())
-    most = 1
-    while most < _MOST_EVENED and (np.minimum(numbers, most + 1) / (most + 1)).sum() >= _HELD * held:
-        most += 1
-    return most
+    counts = np.bincount(np.minimum(numbers, _MOST_EVENED), minlength=_MOST_EVENED + 1)
+    with_as_many = counts[:0:-1].cumsum()[::-1]
+    # At most so many rows of each, which is that many times the weight that is left.
+    rows = with_as_many.cumsum()
+    limits = np.arange(1, _MOST_EVENED + 1)
+    return 1 if not with_as_many[0] else int((rows >= _HELD * with_as_many[0] * limits).sum())
 
 
 def cap_by_noise(codes: Codes, column: str, release: Release) -> Codes:

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime
 
-import jsonschema
 import pytest
 
 from dpmosaic.common.errors import DataError
@@ -66,6 +65,8 @@ CASES = [
 
 @pytest.mark.parametrize(("form", "right", "wrong"), CASES, ids=lambda case: type(case).__name__)
 def test_a_form_and_its_schema_accept_and_refuse_the_same_values(form, right, wrong):
+    import jsonschema  # slow to import: a grammar is compiled
+
     schema = file_schema("a file", form)
     jsonschema.Draft202012Validator.check_schema(schema)
     judge = jsonschema.Draft202012Validator(schema)

@@ -33,6 +33,7 @@ def test_without_noise_copies_have_the_pairs_of_the_real_table():
     assert error(copy) < 0.3 * error(OTHER)
 
 
+@pytest.mark.slow
 def test_copies_differ_as_the_noise_of_the_measurements_makes_them():
     """The standard deviation of 40 draws is between 0.6 and 1.4 of the true one with probability 99.9 %."""
     release = survey(OTHER, measured(OTHER, 25.0, 0))

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.analysis import totals as sums
@@ -93,7 +92,7 @@ def test_a_difference_is_that_of_the_means_of_two_groups(release):
 
 
 @pytest.mark.usefixtures("_exact_sums")
-def test_without_noise_coefficients_are_those_of_least_squares_in_the_real_table(release):
+def test_without_noise_coefficients_are_those_of_least_squares_in_the_real_table(release, sm):
     found = linear(release, "income ~ age + school")
     kept = design(REAL)
     x = kept.drop(columns="income")
@@ -106,7 +105,21 @@ def test_without_noise_coefficients_are_those_of_least_squares_in_the_real_table
 
 
 @pytest.mark.usefixtures("_exact_sums")
-def test_without_noise_coefficients_are_those_of_logistic_regression_in_the_real_table(release):
+def test_without_noise_coefficients_of_logarithms_and_of_numbers_as_categories_are_those_of_least_squares(
+    release, sm
+):
+    found = linear(release, "log(age) ~ income + C(rural)")
+    kept = REAL[REAL["income"].notna()]
+    most = bool(kept["rural"].mode()[0])
+    other = kept["rural"] != most
+    x = pd.DataFrame({"intercept": 1.0, "income": kept["income"].astype(float), "rural": other.astype(float)})
+    expected = sm.OLS(np.log(kept["age"].astype(float)), x).fit()
+    assert found.names == ("intercept", "income", f"C(rural)={not most}")
+    assert found.estimate == pytest.approx(expected.params.to_numpy(), rel=1e-2, abs=1e-4)
+
+
+@pytest.mark.usefixtures("_exact_sums")
+def test_without_noise_coefficients_are_those_of_logistic_regression_in_the_real_table(release, sm):
     found = logistic(release, "owner", ["income", "rural"])
     kept = REAL[REAL["income"].notna()]
     x = pd.DataFrame({"c": 1.0, "income": kept.income, "rural": kept.rural.astype(float)})
@@ -116,7 +129,7 @@ def test_without_noise_coefficients_are_those_of_logistic_regression_in_the_real
 
 
 @pytest.mark.usefixtures("_exact_sums")
-def test_errors_of_sampling_are_those_of_a_robust_covariance():
+def test_errors_of_sampling_are_those_of_a_robust_covariance(sm):
     table = coded(REAL)
     same = survey(table, measured(table, 1e-4, 0, largest=3))
     kept = design(REAL)
@@ -130,7 +143,7 @@ def test_errors_of_sampling_are_those_of_a_robust_covariance():
 
 
 @pytest.mark.slow
-def test_intervals_of_the_table_hold_with_noise():
+def test_intervals_of_the_table_hold_with_noise(sm):
     """Of 100 releases, all with the same table and other noise.
 
     Intervals also allow for what was not measured, so that they hold in 95 % or more. At 95 %, fewer than 89

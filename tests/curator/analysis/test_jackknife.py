@@ -46,6 +46,7 @@ def test_of_shares_of_groups_is_proportions(release):
     assert found.high - found.low == pytest.approx(half, rel=0.15)
 
 
+@pytest.mark.slow
 def test_of_least_squares_is_the_regression(release):
     found = infer(release, least_squares)
     other = linear(release, "income ~ age + school")

@@ -23,6 +23,7 @@ def test_estimates_are_methods(release):
     assert release.logistic("owner ~ income")["income"].estimate > 0.2
 
 
+@pytest.mark.slow
 def test_functions_and_copies_have_the_types_of_the_table(release):
     seen = []
 

@@ -20,6 +20,7 @@ from dpmosaic.curator.results.evidence import Evidence, Known
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))
 EVERY = np.array(list(itertools.product(*map(range, DOMAIN.sizes))))
 PAIRS = tuple(itertools.combinations(DOMAIN.names, 2))
+DRAWS = 1000
 ALL = (*((name,) for name in DOMAIN), *PAIRS)
 
 
@@ -184,20 +185,22 @@ def basis(clique):
 
 @pytest.mark.slow
 def test_estimates_are_unbiased_with_the_stated_noise():
-    """Of 2000 draws of noise, mean and variance; each of 8 checks fails by chance once in 15,000."""
+    """Of 1000 draws of noise, mean and variance; each of 8 checks fails by chance once in 15,000."""
     real, functions = joint(1), of_pairs(3, 2)
     other = near(real)
     rng, errors = np.random.default_rng(7), []
-    for _ in range(2000):
+    for _ in range(DRAWS):
         found = totals(evidence(real, 40.0, rng), released(other), functions)
         # What the measurements leave of a function is no matter of noise.
         errors.append((found.values - real @ functions, found.noise))
     away = np.array([error for error, _ in errors])
     noise = errors[0][1]
     bias = np.sqrt(np.diag(found.unexplained))
-    assert np.all(np.abs(away.mean(axis=0)) < 3 * bias + 4 * np.sqrt(np.diag(noise) / 2000))
-    assert away.var(axis=0) == pytest.approx(np.diag(noise), rel=4 * math.sqrt(2 / 2000))
-    assert np.cov(away.T)[0, 1] == pytest.approx(noise[0, 1], abs=4 * np.sqrt(np.prod(np.diag(noise)) / 1000))
+    assert np.all(np.abs(away.mean(axis=0)) < 3 * bias + 4 * np.sqrt(np.diag(noise) / DRAWS))
+    assert away.var(axis=0) == pytest.approx(np.diag(noise), rel=4 * math.sqrt(2 / DRAWS))
+    assert np.cov(away.T)[0, 1] == pytest.approx(
+        noise[0, 1], abs=4 * np.sqrt(np.prod(np.diag(noise)) * 2 / DRAWS)
+    )
 
 
 @pytest.mark.slow

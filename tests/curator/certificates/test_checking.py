@@ -47,6 +47,7 @@ def test_a_process_that_is_killed_before_or_while_it_computes_loses_no_release()
         assert opinions_beside(checks, PLAN, CHARGED, ())() == expected
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_left_to_the_command():
     with process_for_checks() as checks:
         child = checks.submit(os.getpid).result()

@@ -26,6 +26,7 @@ def spent(epsilon, delta):
     return accountant.charge(Charge("selection", (), steps_cost(each, 400), steps=declared))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 8.0])
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
 def test_dp_accounting_confirms_the_promise_over_all_steps_and_is_tight(epsilon, delta):

@@ -17,7 +17,6 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.release_spec import ReleaseSpec
-from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.issuing import unreviewed_label
 from dpmosaic.curator.certificates.statements import Promise, StatedCharge, StatedPlan
@@ -52,14 +51,6 @@ def order_for(domain):
 def parties(domain):
     codes = np.column_stack([np.arange(300) % size for size in domain.sizes])
     return started([[Table.from_codes(domain, codes)]] * 3, LIMITS, KEYS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _known_distributions():
-    """All certificates here state the same noise."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privacy_loss, "_distribution", functools.cache(privacy_loss._distribution))
-        yield
 
 
 @functools.cache
@@ -204,6 +195,7 @@ ADDED = {
 PARTS = {"plan": StatedPlan, "promise": Promise, "charge": StatedCharge}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ADDED)
 def test_every_optional_field_that_is_added_before_the_parties_sign_it_is_noticed(part):
     optional = {one.name for one in fields(PARTS[part]) if "optional" in one.metadata}

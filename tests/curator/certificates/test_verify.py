@@ -4,7 +4,6 @@ Parties sign the digest of a certificate that they do not see. A curator that de
 valid signatures on anything: here every altered certificate is signed again by all parties.
 """
 
-import functools
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -24,7 +23,6 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import Claim, Statement, first_link, next_link, state
 from dpmosaic.common.release_spec import ReleaseSpec
-from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sha256_of, sign_terms, verify_certificate
@@ -95,14 +93,6 @@ def certified(dealers, mechanism):
     made = make_release(order, layout, agreement.measurer(), RandomStream.from_seed(4)).certificate
     claim = Claim("ab" * 16, made.digest(), made.promise.zcdp_rho_spent)
     return made.with_signatures(signatures_of(claim, agreement, Asking()))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _known_distributions():
-    """Most certificates here state the same noise: its privacy loss distributions are computed once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privacy_loss, "_distribution", functools.cache(privacy_loss._distribution))
-        yield
 
 
 @pytest.fixture(scope="module")

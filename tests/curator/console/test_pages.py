@@ -132,6 +132,7 @@ def test_a_plan_that_is_none_keeps_the_console_from_starting(place, operations, 
         pass
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_page_follows_an_operation_and_shows_hostile_texts_as_they_are(place, tmp_path):
     """The stream of events runs, in a plan whose purpose and whose parties' answers try to be markup."""

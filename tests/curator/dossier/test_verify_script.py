@@ -71,6 +71,7 @@ def test_refuses_terms_that_align_rows():
     assert not is_read(bytes.fromhex(aligning["bytes"]))
 
 
+@pytest.mark.slow
 def test_both_read_the_same_of_a_thousand_altered_terms():
     rng = random.Random(1)
     read = 0

@@ -43,6 +43,7 @@ def sample_of(measurer, table):
     return table.take(np.concatenate(places))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 def test_marginals_across_parties_are_scaled_counts_of_the_sample_and_others_of_all_rows(grid):
     table = table_of()
@@ -79,6 +80,7 @@ def test_a_sample_changes_neither_the_noise_that_parties_add_nor_what_it_costs()
     assert charged[0][0].sigmas == ((gaussian_sigma(Fraction(1, 7), Adjacency.ZERO_OUT),),)
 
 
+@pytest.mark.slow
 def test_scaled_noise_has_the_stated_deviation():
     """False alarm for random seeds: 1e-6, by the chi-squared distribution; sigma is of noise alone."""
     rho, table, clique = Fraction(1, 2), table_of(), ("a", "c", "d")

@@ -61,6 +61,7 @@ class Overlap:
         return release_of_plan(plan or self.plan, [self.links], self.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["masked", "indicator"])
 def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, protocol):
     overlap = Overlap(tmp_path, protocol)

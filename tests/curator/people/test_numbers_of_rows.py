@@ -57,6 +57,7 @@ def test_more_than_all_classes_count_as_the_largest():
     assert attribute.maximum == 2**21 - 1
 
 
+@pytest.mark.slow
 def test_noise_alone_is_no_number_of_rows():
     # Noise alone uses a class too much in one of 50 tables: in 30 of 500 or more with less than 10^-5.
     assert sum(found([0] * 50, SMALL, seed)[0].size > 2 for seed in range(500)) < 30

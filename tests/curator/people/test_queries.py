@@ -205,7 +205,7 @@ def test_files_cannot_be_read(made, tmp_path):
 def test_the_command_asks_a_folder_of_related_tables(made, tmp_path):
     made.save(tmp_path / "out")
     asked = "SELECT COUNT(DISTINCT id) AS n FROM stays WHERE ward = 'a'"
-    done = CliRunner().invoke(app, ["query", str(tmp_path / "out"), asked, "--csv"])
+    done = CliRunner().invoke(app, ["query", str(tmp_path / "out"), asked, "--csv", "-"])
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] == "n,n_low,n_high"
 

@@ -183,6 +183,7 @@ def test_the_curators_key_is_erased_from_its_journal(trial):
     assert not any(key in file.read_bytes() for file in files)
 
 
+@pytest.mark.slow
 def test_a_release_whose_first_party_certified_already_is_resumed(trial):
     with pytest.raises(PartyUnavailable):
         trial.release([trial.links[0], Away(trial.links[1], "Certify")])
@@ -205,6 +206,7 @@ class LaterClock(datetime):
         return datetime(2026, 1, cls.day, tzinfo=zone)
 
 
+@pytest.mark.slow
 def test_a_release_that_stopped_between_its_files_and_the_signatures_writes_the_same_files(
     trial, monkeypatch
 ):

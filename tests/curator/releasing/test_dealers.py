@@ -63,6 +63,7 @@ def setting(tmp_path):
     return ReleasePlan.load(tmp_path / "plan.toml"), links, dealers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dies", [2, 6])
 def test_a_dealer_that_restarts_goes_on_and_deals_the_same_again(setting, tmp_path, dies):
     """First among the seeds of the four parties, then among the products."""

@@ -103,6 +103,7 @@ def test_no_row_breaks_a_rule_from_any_model(model, domain, seed):
     assert not any(breaking.any() for breaking in broken(domain, values))
 
 
+@pytest.mark.slow
 @given(domain=domains())
 @settings(max_examples=60, deadline=None)
 def test_an_example_obeys_all_rules(domain):
@@ -234,6 +235,7 @@ def test_likelihoods_are_those_of_all_measurements_of_the_pair(columns):
     assert measured_likelihoods(others, domain, ("zip", "state"), records) is None
 
 
+@pytest.mark.slow
 def test_a_release_learns_a_dependency_and_keeps_its_columns_marginals():
     rng = np.random.default_rng(0)
     zips, states = [f"z{i}" for i in range(60)], [f"s{i}" for i in range(6)]

@@ -12,15 +12,22 @@ from dpmosaic.curator.releasing import progress
 from dpmosaic.curator.releasing.progress import progress_bar
 
 
-def shown_on(**kind):
+def shown_on(spent=0.5, **kind):
     written = io.StringIO()
     with progress_bar(Console(file=written, width=100, **kind)) as report:
-        report(Progress("a step", ("age", "sex"), 1, 0.5))
+        report(Progress("a step", ("age", "sex"), 1, spent))
     return written.getvalue()
 
 
 def test_a_terminal_shows_progress():
     assert "round 1: age x sex" in shown_on(force_terminal=True)
+
+
+@pytest.mark.parametrize(("spent", "said"), [(0.999, "99 % of the budget"), (1.0, "not finished")])
+def test_nothing_says_100_percent_while_a_release_goes_on(spent, said):
+    shown = shown_on(spent, force_terminal=True)
+    assert said in shown
+    assert "100 %" not in shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from support.certificates import DOMAIN, certificate_form, rows
 
 from .conftest import comparison_of
 
-pytestmark = needs_browser
+pytestmark = [pytest.mark.slow, needs_browser]
 
 WIDTHS = (390, 1280)
 SCHEMES = ("light", "dark")

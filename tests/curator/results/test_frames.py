@@ -157,6 +157,7 @@ def test_parquet_and_csv_of_the_same_rows_have_the_same_codes(tmp_path):
     assert tables[0].digest() == tables[1].digest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_instants_are_read_alike_on_machines_of_any_time_zone(tmp_path, monkeypatch, zone):
     ROWS.to_parquet(tmp_path / "rows.parquet", index=False)

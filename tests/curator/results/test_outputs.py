@@ -108,6 +108,7 @@ def test_a_table_that_cannot_be_written_is_named(tmp_path, kind):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TableFormat)
 def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(row_values, "DECODED_ROWS", 3)

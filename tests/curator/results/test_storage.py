@@ -14,6 +14,7 @@ from dpmosaic.curator.results.storage import Storage, shown_frame, storage_of
 from support.kinds import tables
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(tables(most=3, zones=["UTC"]), st.sampled_from([None, *Storage]))
 def test_random_tables_have_their_codes_and_types_whatever_their_values(drawn, way):

@@ -1,6 +1,8 @@
 import itertools
 from dataclasses import dataclass
 
+import pytest
+
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.work import limits
 from dpmosaic.curator.work.limits import (
@@ -106,6 +108,7 @@ def test_a_table_of_very_many_records_keeps_its_candidates():
     assert affordable(given, pairs_of(given), 60.0) == pairs_of(given)
 
 
+@pytest.mark.slow
 def test_pairs_of_500_attributes_are_limited_to_a_number_that_fits_memory_and_time():
     given = facts([2, 3] * 250, record_count=10**9)
     pairs = pairs_of(given)

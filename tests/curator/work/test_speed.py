@@ -29,6 +29,7 @@ def measurements(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_the_fastest_repetition_of_the_work_is_compared_with_the_reference() -> None:
     # Started at even places; the third repetition takes half of the reference, the others five times as long.
     lengths = [5.0, 5.0, 0.5, 5.0, 5.0, 5.0, 5.0, 5.0]

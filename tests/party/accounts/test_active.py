@@ -78,6 +78,7 @@ def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(t
     assert list(party.answer(QUERY)) == first
 
 
+@pytest.mark.slow
 def test_a_removed_release_needs_its_deliveries_again():
     release = Release(policy=replace(MASKED_POLICY, max_active_releases=1)).accept().introduce()
     first = release.prepare(("a", "c")).frames(SHARE)

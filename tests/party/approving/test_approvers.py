@@ -11,7 +11,7 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.party.approving.approvals import Approvals
 from dpmosaic.party.approving.approvers import Approvers
 from dpmosaic.party.approving.decisions import APPROVED, DENIED, PENDING
-from dpmosaic.party.policies.file import approvers_of
+from dpmosaic.party.policies.form import approvers_of
 from support.terms import terms_of
 
 TERMS = terms_of()

@@ -8,7 +8,7 @@ import pytest
 from support.browsing import CONTRAST, INACCESSIBLE, Client, chromium, needs_browser
 from support.consoles import FINISHED, HOSTILE, RUNNING, WAITING
 
-pytestmark = needs_browser
+pytestmark = [pytest.mark.slow, needs_browser]
 
 WIDTHS = (390, 1280)
 PAGES = (

@@ -59,6 +59,7 @@ def test_a_release_is_the_same_as_over_rows_in_memory(in_engine, population):
         assert one.values.tolist() == other.values.tolist()
 
 
+@pytest.mark.slow
 def test_codes_beyond_the_disk_are_refused_with_what_is_needed_before_anything_is_reserved(
     in_engine, monkeypatch
 ):

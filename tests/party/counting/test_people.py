@@ -141,6 +141,7 @@ def test_a_row_without_a_key_is_refused_without_showing_others(tmp_path):
     assert not any(character.isdigit() for character in str(refusal.value))
 
 
+@pytest.mark.slow
 def test_releases_share_the_rows_at_positions_which_go_with_the_last_of_them(tmp_path):
     spools = tmp_path / "spools"
     spools.mkdir()

@@ -60,6 +60,7 @@ def test_only_the_owner_can_read_the_files(tmp_path):
     assert spool.starts == [0, 3, 6]
 
 
+@pytest.mark.slow
 def test_few_ranges_are_in_memory(tmp_path):
     rows = SpooledRows(Spool(tmp_path, DOMAIN, ranges(table(50), [5] * 10)), DOMAIN.names, None)
     for start in range(0, 50, 4):

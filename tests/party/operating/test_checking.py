@@ -56,6 +56,7 @@ def test_columns_that_only_the_policy_names_have_to_be_there_and_are_not_left_ou
     assert checked(operator) == {("key", "key column 'id': expected a key in every row"): "FIX"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", ["1", "2", "3", '"all"'])
 def test_rows_beyond_the_limit_of_a_person_are_a_warning_for_the_owner_alone(operator, most):
     keys = ["p"] * 5 + ["q"] * 2 + ["r"] * 3

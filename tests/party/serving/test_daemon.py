@@ -16,6 +16,7 @@ if sys.argv[2] == "computes":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "how", "told"), [("0.1", "computes", True), ("600", "ends", False)])
 def test_a_stopped_daemon_ends_by_itself_or_is_ended(seconds, how, told):
     line = [sys.executable, "-c", SCRIPT, seconds, how]

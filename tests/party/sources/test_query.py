@@ -28,6 +28,7 @@ SET = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "decided"),
     [

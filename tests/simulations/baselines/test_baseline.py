@@ -52,6 +52,7 @@ def measurers(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_rows_are_as_many_and_of_the_same_domain_and_the_seed_decides_them(name):
     real = table()

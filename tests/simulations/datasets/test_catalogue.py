@@ -24,6 +24,7 @@ TRAIN = ", ".join(CELLS) + "\n" + ", ".join(["50", "?", *CELLS[2:14], ">50K"]) +
 TEST = "|1x3 Cross validator\n" + ", ".join(["17", *CELLS[1:14], ">50K."]) + "\n\n"
 
 
+@pytest.mark.slow
 def test_a_grid_writes_what_each_party_holds_with_a_key_that_is_no_attribute(tmp_path):
     written = CliRunner().invoke(app, ["datasets", "get", "randhie", str(tmp_path), "--grid", "2x2"])
     assert written.exit_code == 0, written.output

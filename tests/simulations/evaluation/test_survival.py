@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from statsmodels.duration.survfunc import SurvfuncRight
 
 from dpmosaic.simulations.evaluation.survival import curve, distance
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_curve_is_that_of_statsmodels(seed):
+    from statsmodels.duration.survfunc import SurvfuncRight
+
     rng = np.random.default_rng(seed)
     followed, seen = rng.integers(1, 40, 200).astype(float), rng.random(200) < 0.4
     expected = SurvfuncRight(followed, seen.astype(int))

@@ -23,6 +23,7 @@ GIVES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_cell_of_every_experiment_is_valid_and_gives_the_shown_values(name):
     experiment = EXPERIMENTS[name]

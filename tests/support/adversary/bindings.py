@@ -21,6 +21,12 @@ ROOMS = ("common", "party", "curator")
 BINDS = Binding.use.__name__
 
 
+@cache
+def resolved(file):
+    """The path of a file; asked at every call of the product that binds."""
+    return Path(file).resolve()
+
+
 @dataclass(frozen=True, order=True)
 class Site:
     """A call that binds.
@@ -40,8 +46,10 @@ class Site:
 
     def is_at(self, frame):
         """Whether a frame is in this call."""
-        path = Path(frame.f_code.co_filename).resolve()
-        return path == ROOT / self.path and self.first <= frame.f_lineno <= self.last
+        return (
+            resolved(frame.f_code.co_filename) == ROOT / self.path
+            and self.first <= frame.f_lineno <= self.last
+        )
 
 
 def sites():

@@ -35,6 +35,7 @@ def test_few_numbers_are_listed(learned, few):
     assert list(released.categories) == few
 
 
+@pytest.mark.slow
 def test_halves_that_few_rows_have_are_listed_though_votes_do_not_show_them(learned):
     # Votes have a deviation of 91 records, of which 4 are needed; the counts of numbers have one of 50.
     numbers = np.resize([0.0, 1, 2, 3, 4, 5], ROWS)

@@ -94,6 +94,7 @@ def test_counts_of_texts_are_measurements_of_the_released_codes(learned):
         assert column.counted.sigmas.max() < 0.5
 
 
+@pytest.mark.slow
 def test_deviations_of_counts_of_texts_are_those_of_their_noise(learned):
     """The largest of 5 codes in 30 draws: beyond 4.5 deviations once in 1,000 runs."""
     cells = np.array([*chosen("north", "south")[50:], *(f"village {n}" for n in range(50))], dtype=object)

@@ -167,6 +167,7 @@ def test_a_table_of_any_shape_ends_in_a_release_that_can_be_loaded(tmp_path, see
     checked(table(seed), tmp_path, seed)
 
 
+@pytest.mark.slow
 def test_a_table_of_all_kinds_at_once_ends_in_a_release(tmp_path):
     rng = np.random.default_rng(1)
     checked(pd.DataFrame({name: kind(rng, 60) for name, kind in KINDS.items()}), tmp_path, 1)

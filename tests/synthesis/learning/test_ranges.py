@@ -31,6 +31,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_range_holds_nearly_all_records_and_is_at_most_sixteen_times_too_wide(private_counts, name, share):

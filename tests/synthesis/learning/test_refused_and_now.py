@@ -37,6 +37,7 @@ def refused(request, tmp_path, monkeypatch):
     return table, str(done.exception)
 
 
+@pytest.mark.slow
 def test_its_commands_make_a_release_with_a_domain_and_one_without(refused):
     _, said = refused
     typed = [
@@ -50,6 +51,7 @@ def test_its_commands_make_a_release_with_a_domain_and_one_without(refused):
     assert not dpmosaic.load("out").certificate.labels
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
 def test_its_calls_make_a_release_with_a_domain(refused):
     table, _ = refused
@@ -62,6 +64,7 @@ def test_its_calls_make_a_release_with_a_domain(refused):
     assert set(made.table) == set(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("usual", "named"), [("other", False), ("village {}", True)])
 def test_a_text_that_is_other_in_the_table_is_not_reported_as_lost(usual, named):
     rows = [*(usual.format(number // 2) for number in range(3000)), *["north"] * 1000]

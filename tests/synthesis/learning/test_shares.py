@@ -44,6 +44,7 @@ def test_the_steps_of_each_kind_together_cost_less_than_a_column_may():
     assert of_texts.DIFFERENT_TEXTS + max(numbers, times) < 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zcdp_rho", [1.0, 0.01, 0.001])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_column_never_spends_more_than_its_share(private_counts, name, zcdp_rho):

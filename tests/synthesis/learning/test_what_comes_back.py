@@ -113,6 +113,7 @@ def test_what_comes_back_looks_as_what_came_in(kind, tmp_path):
     assert set(re.findall(r"'(\w+)'", remark)) == LOST
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
 def test_one_odd_cell_changes_no_type_of_times():
     times = TIMES.astype(object)

@@ -80,12 +80,14 @@ def test_a_data_frame_has_a_ledger_that_its_rows_find_in_any_order(state):
     assert dpmosaic.budget(TABLE.head(2999)).releases == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"ledger": False}, {"seed": 1}])
 def test_opted_out_and_seeded_releases_are_not_counted(table, options):
     synthesize(table, **options)
     assert not beside(table).exists()
 
 
+@pytest.mark.slow
 def test_a_named_ledger_counts_tables_that_change(tmp_path):
     path = tmp_path / "mine.json"
     synthesize(TABLE, ledger=path)
@@ -148,6 +150,7 @@ def test_a_refusal_for_too_few_rows_costs_what_it_spent(tmp_path):
     assert float(one.cost.zcdp_rho / whole) == pytest.approx(0.05, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_release_that_is_killed_and_resumed_is_charged_once(table, content, tmp_path, monkeypatch):
     kills, keep, left = 0, Journal.keep, [0]
 
@@ -251,6 +254,7 @@ def test_two_processes_lose_no_charge_and_keep_to_the_limit_together(tmp_path):
     assert charge_from_two_processes(limited) == int(all_ / one)
 
 
+@pytest.mark.slow
 def test_a_person_and_a_row_are_in_no_sum(table, content):
     people = TABLE.assign(id=RNG.permutation(3000) // 2)
     people.to_csv(table, index=False)
@@ -263,6 +267,7 @@ def test_a_person_and_a_row_are_in_no_sum(table, content):
     assert rows.zcdp_rho == Budget(1.0, 1e-9).without_delta(1e-10).granted(gaussian_only=True)
 
 
+@pytest.mark.slow
 def test_related_tables_are_counted_in_the_ledger_of_each_or_of_none(tmp_path):
     paths = {name: tmp_path / f"{name}.csv" for name in ("patients", "stays")}
     pd.DataFrame({"id": range(2000), "sex": ["f", "m"] * 1000}).to_csv(paths["patients"], index=False)
@@ -310,6 +315,7 @@ def test_where_no_ledger_can_be_made_the_release_says_that_it_is_not_counted(tab
     assert f"this release is not counted where no ledger can be written: {beside(table)}" in warned[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", ".new"])
 def test_a_ledger_that_is_there_and_cannot_be_changed_stops_the_release(table, content, monkeypatch, suffix):
     synthesize(table)
@@ -338,6 +344,7 @@ def test_a_named_ledger_that_cannot_be_made_is_refused(table, tmp_path):
         synthesize(table, ledger=tmp_path / "folder")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -383,6 +390,7 @@ def run(*arguments, status=0):
     return result
 
 
+@pytest.mark.slow
 def test_the_command_counts_says_and_refuses(table, tmp_path):
     domain = tmp_path / "domain.json"
     domain.write_text(json.dumps(DOMAIN))

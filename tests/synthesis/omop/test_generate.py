@@ -16,12 +16,14 @@ def tables_of(path):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_made_up_people_keep_every_rule_of_a_cdm(tmp_path, seed):
     path = generate(tmp_path / "cdm.duckdb", 400, seed)
     assert [one.rule.name for one in check(path) if not one.holds] == []
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_same_people_and_another_one_others(tmp_path):
     one, same, other = (
         tables_of(generate(tmp_path / f"{place}.duckdb", 60, seed)) for place, seed in enumerate((1, 1, 2))

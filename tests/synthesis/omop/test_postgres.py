@@ -47,6 +47,7 @@ def uri(held):
         yield f"postgresql://postgres@/postgres?host={host}"
 
 
+@pytest.mark.slow
 def test_the_same_tables_are_read(uri, held):
     found, wanted = read(uri, schema="clinic"), read(held)
     assert found.choices.domain() == wanted.choices.domain()

@@ -148,6 +148,7 @@ def test_values_are_places_in_the_public_range_of_the_category(small):
     assert levels[1:].isna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", [1, 17, 120, 300])
 def test_no_row_of_a_person_changes_with_the_rows_of_another(tmp_path, cdm, person):
     """Brute force: without a person, the tables are those of the others."""
@@ -223,6 +224,7 @@ def test_ranges_are_read_from_a_file_beside_the_invented_ones(tmp_path):
         read_ranges(path)
 
 
+@pytest.mark.slow
 def test_a_schema_of_the_database_can_be_named(tmp_path, cdm):
     path = tmp_path / "schema.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -43,6 +43,7 @@ def any_tables(choices, seed):
     return tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_every_rule_holds_whatever_the_rows_are(tmp_path, held, seed):
     tables = any_tables(held.choices, seed)

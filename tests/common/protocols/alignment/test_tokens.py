@@ -102,6 +102,7 @@ def test_the_same_stream_gives_the_same_tokens_again_and_another_stream_another_
     assert first.order.tolist() != other.order.tolist()
 
 
+@pytest.mark.slow
 def test_each_row_is_in_each_place_equally_often():
     # 2,000 orders of 17 + 2 tokens; a cell is off by 6 standard deviations for fewer than 1 of 10^6 seeds.
     places = np.zeros((2, 200))

@@ -44,6 +44,7 @@ def test_a_sample_does_not_depend_on_how_many_words_are_read_at_once(monkeypatch
     assert np.array_equal(one, sampled_positions(RELEASE_ID, 0, 1000, 300))
 
 
+@pytest.mark.slow
 def test_scaled_counts_have_the_mean_and_the_variance_of_the_hypergeometric_distribution():
     """False alarms: the seeds are fixed; for random ones below 1e-6 for the mean and 1e-5 for the variance.
 

@@ -160,6 +160,7 @@ PADS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("receiver", "pad"), PADS)
 def test_without_any_one_pad_some_messages_are_impossible(evaluators, receiver, pad):
     own, wanted = RandomStream.from_seed(1), messages_of(SMALL, receiver, 2)

@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy.stats import chi2_contingency, mannwhitneyu, ttest_ind
-from statsmodels.duration.survfunc import survdiff
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.analysis.estimators.correlation import correlation
@@ -57,13 +55,15 @@ def test_independence_is_tested_as_by_pearson(exact):
 
 
 def test_survival_is_compared_as_by_the_log_rank_test(exact):
+    from statsmodels.duration.survfunc import survdiff
+
     found = run_test(exact, "log-rank", "age", event=("owner", "yes"), between=BETWEEN)
     reference = survdiff(PEOPLE["age"], (PEOPLE["owner"] == "yes").astype(float), PEOPLE["rural"])
     # The variance of the sum is estimated without assuming that hazards are equal.
     assert math.sqrt(found.statistic) == pytest.approx(math.sqrt(reference[0]), rel=0.15)
 
 
-def test_coefficients_are_tested_together(exact):
+def test_coefficients_are_tested_together(exact, sm):
     found = run_test(exact, "coefficients", "income ~ age + school", term="school")
     design = pd.DataFrame(
         {"one": 1.0, "age": PEOPLE["age"]} | {s: PEOPLE["school"] == s for s in ("low", "high")}
@@ -74,7 +74,8 @@ def test_coefficients_are_tested_together(exact):
     assert found.degrees == 2
 
 
-def test_the_effect_of_a_treatment_is_that_of_weights_and_of_a_regression(exact):
+@pytest.mark.slow
+def test_the_effect_of_a_treatment_is_that_of_weights_and_of_a_regression(exact, sm):
     treated = PEOPLE["rural"].astype(float)
     weighted = run_test(exact, "effect", "income", between=BETWEEN, adjust=["age", "school"], by="weighting")
     regressed = run_test(exact, "effect", "income", between=BETWEEN, adjust=["age", "school"])

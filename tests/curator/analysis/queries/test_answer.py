@@ -75,7 +75,9 @@ def test_an_answer_of_several_numbers_has_no_single_value(wanted):
         (Estimate(5.0, 5.0, 5.0), "5 (5 to 5)"),
         (Estimate(2.0, 1.0, 2.0), "2 (1 to 2)"),
         (Estimate(1.5, 1.0, 2.0), "1.5 (1.0 to 2.0)"),
-        (Estimate(123456.7), "123,457"),
+        (Estimate(123456.7), "123,457 (no interval)"),
+        (Estimate(np.datetime64("2020-01-02")), "2020-01-02 (no interval)"),
+        (Estimate(float("nan")), "-"),
     ],
 )
 def test_numbers_are_rounded_to_what_the_interval_tells(estimate, text):

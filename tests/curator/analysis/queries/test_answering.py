@@ -190,6 +190,8 @@ def noisy():
         "SELECT SHARE(smoker) FROM release WHERE size = 'M'",
         "SELECT sex, SHARE() FROM release WHERE score = 3 GROUP BY sex",
         "SELECT MEDIAN(age) FROM release WHERE sex = 'M'",
+        "SELECT STDDEV(score) FROM release WHERE sex = 'F'",
+        "SELECT COUNT(DISTINCT age) FROM release WHERE sex = 'M'",
     ],
 )
 def test_intervals_cover_the_number_of_the_table(query, noisy):
@@ -304,7 +306,7 @@ def test_a_query_that_does_not_fit_its_columns_is_refused(query, expected):
 
 
 def test_too_many_groups_are_refused(monkeypatch):
-    monkeypatch.setattr("dpmosaic.curator.analysis.queries.answering.ANSWER_GROUPS", 3)
+    monkeypatch.setattr("dpmosaic.curator.analysis.queries.groups.ANSWER_GROUPS", 3)
     with pytest.raises(DataError, match="more than 3 groups"):
         answer(RELEASE, "SELECT score, COUNT(*) GROUP BY score")
 

@@ -58,6 +58,22 @@ def test_a_group_may_have_the_root_of_its_share_of_them(plain):
     assert more[2] / more[0] == pytest.approx(math.sqrt(0.5 / 0.2), rel=0.1)
 
 
+def test_a_variance_reaches_up_by_the_squares_that_records_beyond_the_bound_may_add(plain):
+    before, after = interval(plain, "VARIANCE(x)"), interval(hiding(plain, TAIL), "VARIANCE(x)")
+    deviation = math.sqrt(10)
+    more = (5 + deviation) ** 2 - 5**2
+    assert after.low == pytest.approx(before.low)
+    assert after.high - before.high == pytest.approx(100 * more / plain.records, rel=0.05)
+    deviations = interval(hiding(plain, TAIL), "STDDEV(x)")
+    assert deviations.high == pytest.approx(math.sqrt(after.high))
+
+
+def test_values_that_were_not_listed_leave_no_interval_of_how_many_there_are(plain):
+    hidden = hiding(plain, Unseen("g", usual=0, moved=60.0))
+    assert interval(plain, "COUNT(DISTINCT g)").low == interval(plain, "COUNT(DISTINCT g)").high == 3
+    assert math.isnan(interval(hidden, "COUNT(DISTINCT g)").low)
+
+
 def test_a_count_widens_only_where_its_condition_reaches_beyond_the_bound(plain):
     hidden = hiding(plain, TAIL)
     assert interval(hidden, "COUNT_IF(x > 5)") == interval(plain, "COUNT_IF(x > 5)")

@@ -102,6 +102,7 @@ def test_selects_the_same_pairs_as_the_paper_s_greedy_search():
     assert len(counts) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "difference"), [(205, False), (404, True)])
 def test_selects_the_same_pairs_where_the_triangulation_matters(seed, difference):
     rng = np.random.default_rng(seed)

@@ -76,6 +76,7 @@ def tables(cells, records):
         yield tuple(np.bincount(places, minlength=cells + 1)[:cells].tolist())
 
 
+@pytest.mark.slow
 def test_a_record_changes_no_score_by_more_than_1_over_all_neighbouring_tables():
     """Every table of three records over 2 x 3 and every one with a record less; the bound is attained."""
     domain, records = Domain.coded({"a": 2, "b": 3}), 3
@@ -127,6 +128,7 @@ def chosen_from(monkeypatch):
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("config", "factor"), [(ABSyn(), 0), (ABSyn.of_the_paper(), math.sqrt(15))])
 def test_the_paper_adds_the_noise_of_its_sensitivity_to_scores_and_the_default_none(
     config, factor, chosen_from

@@ -25,7 +25,7 @@ from dpmosaic.curator.mechanisms.dp_gan.private_optimizer import GRID, DiscreteN
 from dpmosaic.curator.mechanisms.dp_gan.settings import GanSettings, training_charge  # noqa: E402
 from dpmosaic.curator.mechanisms.dp_gan.training import Training, poisson_sample  # noqa: E402
 
-pytestmark = pytest.mark.gan
+pytestmark = [pytest.mark.slow, pytest.mark.gan]
 
 DOMAIN = Domain.coded({"a": 3, "b": 3, "c": 2})
 SMALL = GanSettings(hidden=8, latent=4)

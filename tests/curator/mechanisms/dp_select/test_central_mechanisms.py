@@ -56,6 +56,7 @@ def steps_of(measurer):
     return [step for step, _ in itertools.groupby(charge.step for charge in measurer.accountant.charges)]
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 def test_charges_every_access_to_the_records(run, chain_table):
     expected = {
@@ -75,6 +76,7 @@ def test_charges_every_access_to_the_records(run, chain_table):
     assert (declared.steps, declared.sections) == (2, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 @pytest.mark.parametrize("reference", ["measured", "exact"])
 def test_a_large_budget_selects_dependences_that_the_pool_lacks(reference, run, chain_table):

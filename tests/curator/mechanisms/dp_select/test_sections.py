@@ -102,6 +102,7 @@ def test_selects_the_whole_pool_if_all_rows_are_needed():
         select(pool, reference, 51, Selection("density", 20, 1, 1.0), RandomStream.from_seed(1), never)
 
 
+@pytest.mark.slow
 def test_one_step_chooses_with_the_probabilities_of_the_exponential_mechanism():
     """A chi-square test at 4000 draws fails with probability 10^-4 for a correct program."""
     domain = Domain.coded({"a": 3})

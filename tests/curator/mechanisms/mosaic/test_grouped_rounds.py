@@ -125,6 +125,7 @@ def test_so_many_are_worth_it_as_rows_are_adjusted_to_in_time(facts, measured, s
     assert len(worth_measuring(given, known, found, gains, seconds)) == 1
 
 
+@pytest.mark.slow
 def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measured, scored_triples):
     """Ten tables, rows drawn anew, and scores of noise alone; fixed seeds.
 

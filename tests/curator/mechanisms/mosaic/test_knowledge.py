@@ -51,6 +51,7 @@ def test_what_was_published_counts_when_budget_is_split():
     assert both.precision(("b",)) == 0
 
 
+@pytest.mark.slow
 def test_estimates_are_closer_with_what_was_published():
     """Means of 200 seeds: the squared error halves where both are as noisy; false alarm below 1e-6."""
     rng = np.random.default_rng(1)

@@ -25,6 +25,7 @@ def released(rules, protocol):
     return simulate(table, epsilon=Budget(0.5, 1e-6), protocol=protocol, grid="1x1", seed=2).fitted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
 def test_the_pair_is_in_the_model_and_has_a_tenth_of_the_last_measurements(protocol):
     fitted = released([RULE], protocol)

@@ -91,6 +91,7 @@ def test_consistency_changes_the_loss_of_a_fit_but_not_the_fit(fit):
     assert models[1].loss < 0.9 * models[0].loss
 
 
+@pytest.mark.slow
 def test_averaging_lowers_the_error_as_the_variances_say():
     """The variance of an attribute's mean is the inverse of the sum of inverses; 20,000 values, 5 % off."""
     rng = np.random.default_rng(0)

@@ -194,6 +194,7 @@ class TestRandDPGenByScores(DefaultContract):
         assert unselected > 40
         assert failures <= 12
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x4"])
     def test_selects_by_scores_over_masked_shares(self, grid, scored, run, pairs_table):
         fitted, measurer = run(

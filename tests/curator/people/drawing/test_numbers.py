@@ -65,6 +65,7 @@ def test_evened_numbers_leave_three_quarters_of_the_weight():
     further = np.minimum(numbers, most + 1) / (most + 1)
     assert held.sum() >= 0.75 * 500 > further.sum()
     assert limit_of_equal_counts(np.repeat([0, 1], 50)) == 1
+    assert limit_of_equal_counts(np.zeros(50, dtype=np.int64)) == 1
 
 
 def test_numbers_that_noise_explains_are_not_drawn():

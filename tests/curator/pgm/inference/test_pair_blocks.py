@@ -52,6 +52,7 @@ def test_pairs_are_those_of_the_joint_table(joint: Joint, summed: Summed) -> Non
             np.testing.assert_allclose(queries.marginal(pair), expected, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_pairs_of_deep_trees_are_the_same_as_one_by_one() -> None:
     for seed in range(5):
         tree, beliefs, _ = random_tree(seed, most=40)

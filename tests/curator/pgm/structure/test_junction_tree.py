@@ -83,6 +83,7 @@ def test_home_is_the_smallest_containing_clique() -> None:
     assert tree.home(()) is not None
 
 
+@pytest.mark.slow
 def test_growth_gives_the_size_of_the_tree_with_each_candidate() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)

@@ -55,6 +55,7 @@ def test_exact_sums_give_exact_counts_of_any_size(size):
         assert noisy.between(first, stop) == pytest.approx(counts[first:stop].sum(), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [27, 100, 512])
 @pytest.mark.parametrize("run", [(0.0, 0.3), (0.1, 0.9), (0.5, 1.0), (0.4, 0.45)])
 def test_the_stated_deviation_of_a_run_bounds_its_noise(size, run):

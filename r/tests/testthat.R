@@ -1,0 +1,4 @@
+library(testthat)
+library(dpmosaic)
+
+test_check("dpmosaic")

@@ -1,0 +1,292 @@
+"""Releases of the same people, period after period, under one promise."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.common.errors import BudgetError, DataError
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.conversion import gaussian_epsilon
+from dpmosaic.curator.people.certificate import PeopleCertificate
+from dpmosaic.curator.people.files import verify_people
+from dpmosaic.synthesis.ledgers.places import beside
+from support.verifiers import NODE, SCRIPT, needs_node
+
+pytestmark = pytest.mark.slow
+
+DOMAIN = {
+    "year": {"type": "numeric", "min": 2020, "max": 2031, "bins": 12, "integer": True},
+    "sex": ["f", "m"],
+    "job": ["work", "school", "none"],
+    "pay": {"type": "numeric", "min": 0, "max": 9, "bins": 10, "integer": True},
+}
+ASKED = {
+    "key": "id",
+    "order": "year",
+    "per_person": ["sex"],
+    "domain": DOMAIN,
+    "delta": 1e-6,
+    "releases": 3,
+    "progress": False,
+}
+YEARS = (2020, 2021, 2022)
+
+
+def panel(people=600, years=YEARS, seed=0):
+    """People who come in any year and go in any other; jobs persist, and who is at school earns nothing."""
+    rng = np.random.default_rng(seed)
+    first, last = rng.integers(0, len(years), people), rng.integers(1, len(years) + 2, people)
+    job, sex = rng.integers(0, 3, people), rng.choice(["f", "m"], people)
+    parts = []
+    for place, year in enumerate(years):
+        job = np.where(rng.random(people) < 0.1, rng.integers(0, 3, people), job)
+        rows = {
+            "id": np.arange(people) + 50_000,
+            "year": year,
+            "sex": sex,
+            "job": np.array(["work", "school", "none"])[job],
+            "pay": np.where(job == 1, 0, rng.integers(1, 10, people)),
+        }
+        parts.append(pd.DataFrame(rows)[(first <= place) & (place <= last)])
+    return pd.concat(parts, ignore_index=True)
+
+
+def release(data, year, out, before=None, epsilon=40.0, **others):
+    asked = {"ledger": False, **ASKED, "until": year, "continues": before, "out": out, **others}
+    return dpmosaic.synthesize(data, epsilon, **asked)
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """Folders of three releases at a generous promise, and the table of which they are."""
+    folder, data = tmp_path_factory.mktemp("yearly"), panel()
+    before = None
+    for year in YEARS:
+        release(data, year, folder / str(year), before)
+        before = folder / str(year)
+    return folder, data
+
+
+def table_of(folder, year):
+    return pd.read_csv(folder / str(year) / "tables" / "rows.csv")
+
+
+def certificate_of(folder, year):
+    return PeopleCertificate.load(folder / str(year) / "certificate.json")
+
+
+def test_rows_of_earlier_years_stay_byte_for_byte(chain):
+    folder, _ = chain
+    for before, after in ((2020, 2021), (2021, 2022)):
+        one, other = ((folder / str(year) / "tables" / "rows.csv").read_bytes() for year in (before, after))
+        assert len(other) > len(one)
+        assert other.startswith(one)
+
+
+def test_each_year_adds_its_rows_alone_about_one_of_a_person(chain):
+    folder, _ = chain
+    for place, year in enumerate(YEARS):
+        rows = table_of(folder, year)
+        assert sorted(rows.year.unique()) == list(YEARS[: place + 1])
+        # In one of about thirty runs noise makes a bin of two rows, into which it puts a few people.
+        assert rows.duplicated(["id", "year"]).mean() < 0.02
+
+
+def test_a_person_keeps_what_is_the_same_in_all_rows(chain):
+    folder, _ = chain
+    assert (table_of(folder, 2022).groupby("id").sex.nunique() == 1).all()
+
+
+def test_with_little_noise_people_come_go_stay_and_change_as_the_real_ones_do(chain):
+    folder, real = chain
+    made = table_of(folder, 2022)
+    for year in YEARS[1:]:
+        joined = [
+            rows[rows.year == year].merge(rows[rows.year == year - 1], on="id", suffixes=("", "_before"))
+            for rows in (real, made)
+        ]
+        # Of about 300 people: chance and noise move each of these by less than a tenth.
+        for compared in (
+            [len(one) / len(rows[rows.year == year]) for one, rows in zip(joined, (real, made), strict=True)],
+            [(one.job == one.job_before).mean() for one in joined],
+            [(one.pay[one.job == "school"] == 0).mean() for one in joined],
+            [len(rows[rows.year == year]) / 600 for rows in (real, made)],
+        ):
+            assert compared[0] == pytest.approx(compared[1], abs=0.1)
+
+
+def test_all_releases_together_promise_what_was_promised_by_the_closed_form(chain):
+    folder, _ = chain
+    granted = Budget(40.0, 1e-6).granted(gaussian_only=True)
+    spent = Fraction(0)
+    for number, year in enumerate(YEARS, 1):
+        certificate = certificate_of(folder, year)
+        own = sum((part.zcdp_rho for part in certificate.parts), Fraction(0))
+        assert own <= granted / 3
+        assert own > granted / 3 * Fraction(9, 10)
+        spent += own
+        assert certificate.zcdp_rho_spent == spent
+        assert certificate.epsilon_spent == gaussian_epsilon(math.sqrt(2 * spent), 1e-6)
+        assert (certificate.lifetime.number, certificate.lifetime.releases) == (number, 3)
+
+
+def test_a_folder_is_verified_with_the_releases_that_it_continues(chain):
+    folder, _ = chain
+    for year in YEARS:
+        checks = list(verify_people(folder / str(year)))
+        assert all(one.passed for one in checks), checks
+        assert ("earlier rows" in {one.what for one in checks}) == (year > 2020)
+
+
+def changed(folder, year, edit):
+    """What fails after a certificate was edited."""
+    form = json.loads((folder / str(year) / "certificate.json").read_text())
+    edit(form)
+    (folder / str(year) / "certificate.json").write_text(json.dumps(form))
+    return {one.what for one in verify_people(folder / str(year)) if not one.passed}
+
+
+@needs_node
+def test_the_second_verifier_says_the_same(chain, copied):
+    def lines(folder):
+        words = [NODE, SCRIPT, folder / "2022" / "certificate.json"]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    assert "FAILED" not in lines(chain[0])
+    assert "ok      earlier releases: 2 of 3 that share the promise" in lines(chain[0])
+    changed(copied, 2022, lambda form: form["lifetime"].update(zcdp_rho_earlier="1/1000000"))
+    assert "FAILED  earlier releases" in lines(copied)
+    assert "FAILED  costs" in lines(copied)
+
+
+@pytest.fixture
+def copied(chain, tmp_path):
+    shutil.copytree(chain[0] / "2022", tmp_path / "2022")
+    return tmp_path
+
+
+def test_verify_finds_a_cost_that_was_left_out(copied):
+    def edit(form):
+        form["lifetime"]["zcdp_rho_earlier"] = "1/1000000"
+
+    assert changed(copied, 2022, edit) >= {"earlier releases", "costs"}
+
+
+def test_verify_finds_rows_of_the_past_that_changed(copied):
+    path = copied / "2022" / "tables" / "rows.csv"
+    text = path.read_bytes()
+    place = text.index(b"work")
+    path.write_bytes(text[:place] + b"none" + text[place + 4 :])
+    failed = {one.what for one in verify_people(copied / "2022") if not one.passed}
+    assert failed == {"file tables/rows.csv", "earlier rows"}
+
+
+def test_verify_finds_an_earlier_release_that_is_not_the_one_that_is_continued(copied):
+    path = copied / "2022" / "earlier" / "1.json"
+    form = json.loads(path.read_text())
+    form["lifetime"]["until"] = "2019"
+    path.write_text(json.dumps(form))
+    failed = {one.what for one in verify_people(copied / "2022") if not one.passed}
+    assert failed == {"file earlier/1.json", "earlier releases"}
+
+
+REFUSED = {
+    "another domain": ({"domain": {**DOMAIN, "sex": ["f", "m", "x"]}}, "the same"),
+    "another number of people's columns": ({"per_person": []}, "the same"),
+    "another key": ({"key": "other"}, "the same"),
+    "another number of releases": ({"releases": 5}, "which state the promise"),
+    "a year that was released": ({"until": 2022}, "until: expected a value"),
+    "a year outside the domain": ({"until": 2040}, "until: expected a value"),
+    "a text as a year": ({"until": "soon"}, "until: expected a value"),
+    "no order": ({"order": None}, "order and domain: expected both"),
+    "no domain": ({"domain": None}, "order and domain: expected both"),
+    "an order that is missing": ({"order": "month"}, "'month'"),
+    "no releases": ({"releases": None}, "expected both"),
+    "a folder of nothing": ({"continues": "nowhere"}, "nowhere"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+@pytest.mark.parametrize("named", REFUSED)
+def test_what_does_not_fit_is_refused_before_anything_is_spent(chain, tmp_path, named):
+    folder, data = chain
+    others, said = REFUSED[named]
+    path = tmp_path / "table.csv"
+    data.assign(other=data.id).to_csv(path, index=False)
+    asked = {"until": 2023, "continues": folder / "2022", "out": tmp_path / "out", **others}
+    with pytest.raises(DataError, match=said):
+        dpmosaic.synthesize(path, 40.0, **ASKED | asked)
+    assert not beside(path).exists()
+    assert not (tmp_path / "out" / "certificate.json").exists()
+
+
+def test_related_tables_are_not_continued():
+    with pytest.raises(DataError, match="related tables, which are not continued"):
+        dpmosaic.synthesize({"a": panel(5)}, relations={}, releases=12, until=2020)
+
+
+def test_another_promise_is_refused(chain, tmp_path):
+    with pytest.raises(DataError, match="which state the promise"):
+        release(chain[1], 2023, tmp_path, chain[0] / "2022", epsilon=200.0)
+
+
+def test_more_releases_than_share_the_promise_are_refused(chain, tmp_path):
+    with pytest.raises(BudgetError, match="expected at most 3 releases"):
+        release(chain[1], 2023, tmp_path, chain[0] / "2022")
+
+
+def test_a_changed_folder_is_not_continued(chain, tmp_path):
+    shutil.copytree(chain[0] / "2022", tmp_path / "2022")
+    with (tmp_path / "2022" / "tables" / "rows.csv").open("a") as file:
+        file.write("1,2022,f,work,3\n")
+    with pytest.raises(DataError, match="not the file that was certified"):
+        release(chain[1], 2023, tmp_path / "out", tmp_path / "2022")
+
+
+def test_the_ledger_of_a_table_counts_the_releases_that_a_new_one_continues(chain, tmp_path):
+    folder, data = chain
+    path = tmp_path / "panel.csv"
+    data.to_csv(path, index=False)
+    with pytest.warns(dpmosaic.BudgetWarning, match="3 releases together promise"):
+        release(path, 2022, tmp_path / "out", folder / "2021", ledger=True)
+    found = dpmosaic.budget(path)
+    (together,) = found.together
+    assert (together.releases, len(found.releases)) == (3, 3)
+    share = Budget(40.0, 1e-6).granted(gaussian_only=True) / 3
+    assert together.epsilon == pytest.approx(gaussian_epsilon(math.sqrt(2 * 3 * share), 1e-6))
+
+
+def test_dates_of_events_lie_in_their_year_and_the_command_says_the_same(tmp_path):
+    rng = np.random.default_rng(3)
+    of = np.sort(rng.integers(0, 300, 1500))
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 731, 1500), unit="D")
+    rows = pd.DataFrame({"id": of, "day": days.strftime("%Y-%m-%d"), "ward": rng.choice(list("abc"), 1500)})
+    rows.to_csv(tmp_path / "stays.csv", index=False)
+    domain = {
+        "day": {"type": "date", "min": "2024-01-01", "max": "2026-12-31", "bins": 36},
+        "ward": list("abc"),
+    }
+    (tmp_path / "domain.json").write_text(json.dumps(domain))
+    words = ["synthesize", tmp_path / "stays.csv", "--key", "id", "--order", "day", "--epsilon", "20"]
+    words += ["--domain", tmp_path / "domain.json", "--releases", "3", "--no-ledger"]
+    for year, more in ((2024, []), (2025, ["--continues", tmp_path / "2024"])):
+        asked = [*words, "--until", f"{year}-12-31", "--out", tmp_path / str(year), *more]
+        done = CliRunner().invoke(app, [str(word) for word in asked])
+        assert done.exit_code == 0, done.output
+    first, both = table_of(tmp_path, 2024), table_of(tmp_path, 2025)
+    assert first.day.str.startswith("2024").all()
+    assert both.day[len(first) :].str.startswith("2025").all()
+    assert 500 < len(both) - len(first) < 1000
+    checked = CliRunner().invoke(app, ["curator", "verify", str(tmp_path / "2025" / "certificate.json")])
+    assert checked.exit_code == 0, checked.output
