@@ -8,8 +8,9 @@
     ├── ProtocolError      the two sides disagree: a wrong message, version, query or protocol
     │   └── DeliveriesLost a step needs a message that was not delivered since the party was started
     ├── ModelError         a graphical model cannot be built, fitted or kept in memory
-    ├── MissingExtraError  an optional dependency is not installed
-    └── PartyUnavailable   a party does not answer; the only kind that is retried
+    ├── PartyUnavailable   a party does not answer; the only kind that is retried
+    │   └── AnswerPending  nobody brought the answer of a party that is reached by files; not retried
+    └── MissingExtraError  an optional dependency is not installed
 
 A message states what was expected, what came and what to do; never a data value, a count or a key.
 Wrong arguments from our own code stay ValueError or TypeError.
@@ -83,3 +84,7 @@ class PartyUnavailable(MosaicError):
     """A party does not answer; the only kind of error that is retried."""
 
     page = "docs/operators-guide.md"
+
+
+class AnswerPending(PartyUnavailable):
+    """A party is reached by files, and nobody brought its answer yet; the release can be resumed."""

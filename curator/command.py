@@ -65,18 +65,25 @@ def enroll(
     card: Annotated[Path, typer.Argument(help="The card of a party or dealer.")],
     address: Annotated[str | None, typer.Option(help="host:port of its daemon.")] = None,
     attached: Annotated[bool, typer.Option("--attached", help="It dials this curator.")] = False,
+    by_files: Annotated[
+        bool, typer.Option("--by-files", help="A party without a network: people carry files.")
+    ] = False,
 ) -> None:
     """Enroll a party or a dealer; compare its identity out of band."""
     from ..common.crypto.certificates import fingerprint_text
     from ..common.federation.card import Card, read_json
-    from .parties.home import ATTACHED, CuratorHome
+    from .parties.home import ATTACHED, BY_FILES, CuratorHome
 
-    if (address is None) != attached:
-        raise DataError("expected either --address or --attached; give one of them")
-    read = Card.from_json(read_json(card))
-    CuratorHome.open(folder).enroll(read, address or ATTACHED)
+    if (address is not None) + attached + by_files != 1:
+        raise DataError("expected one of --address, --attached and --by-files; give one of them")
+    read, home = Card.from_json(read_json(card)), CuratorHome.open(folder)
+    home.enroll(read, address or (ATTACHED if attached else BY_FILES))
     tell(f"identity of {read.role} {read.name}: {fingerprint_text(read.identity.hex())}")
     tell("compare it with the identity that its owner reads to you")
+    if by_files:
+        tell(
+            f"carry {home.first_bundle(read.name)} to it, with the federation file: it answers what it holds"
+        )
 
 
 @curator_commands.command()
@@ -93,6 +100,17 @@ def federation(
         write(text)
     else:
         out.write_text(text, encoding="utf-8")
+
+
+@curator_commands.command()
+def inbox(
+    folder: _Folder,
+    answer: Annotated[Path, typer.Argument(help="The file that `dpmosaic party answer` wrote.")],
+) -> None:
+    """Take in the answer of a party by files; a release that waits for it goes on."""
+    from .parties.home import CuratorHome
+
+    tell(f"taken in: {CuratorHome.open(folder).take_answer(answer)}")
 
 
 @curator_commands.command()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -73,6 +74,23 @@ def check(folder: Folder, json_output: Json = False) -> None:
         raise typer.Exit(1)
 
 
+@party_commands.command()
+def answer(
+    folder: Folder,
+    request: Annotated[Path, typer.Argument(help="The file that the curator wrote for this party.")],
+    out: Annotated[Path, typer.Option(help="File for the answer, which goes back to the curator.")],
+) -> None:
+    """Answer a file of the curator, without a daemon or a network; a file is charged once."""
+    from .home.home import PartyHome
+    from .serving.by_files import answer_file
+
+    done = answer_file(PartyHome.open(folder), request, out)
+    tell(f"release {done.release_id}, curator {done.curator}: {done.calls} calls answered")
+    tell(f"charged now: rho {done.charged:.6g}; carry {out} to the curator")
+    if done.refusal is not None:
+        tell(f"refused, as the answer says: {done.refusal}", err=True, fg=typer.colors.YELLOW)
+
+
 def _home() -> type[PartyHome]:
     from .home.home import PartyHome
 
@@ -85,7 +103,7 @@ for _command in (releases, show, approve, deny, trail, console, backup, restore,
 
 _DAY = {
     "To begin": ("init", "card", "trust", "check", "doctor"),
-    "To serve": ("serve", "health"),
+    "To serve": ("serve", "health", "answer"),
     "To decide": ("console", "releases", "show", "approve", "deny", "ledger", "trail", "abandon"),
     "To keep keys and recover": ("renew", "rotate", "backup", "restore", "recount"),
 }

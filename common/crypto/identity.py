@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from ..errors import ProtocolError
+from .agreement import EphemeralKey
 
 PUBLIC_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -48,8 +51,25 @@ class Identity:
         """A deterministic signature of 64 bytes, valid only for this purpose."""
         return self._key.sign(_signed_bytes(purpose, message))
 
+    def agreement_key(self) -> EphemeralKey:
+        """The X25519 key pair of the same secret, with which the owner opens what was sealed for it.
+
+        Source: RFC 8032, section 5.1.5 (the scalar); RFC 7748, section 4.1 (the two curves are the same).
+        """
+        return EphemeralKey.from_seed(hashlib.sha512(self._key.private_bytes_raw()).digest()[:32])
+
     def __repr__(self) -> str:
         return "Identity(<key not shown>)"
+
+
+def agreement_public(public: bytes) -> bytes:
+    """The public key of `Identity.agreement_key`, from the public key of the identity.
+
+    Source: RFC 7748, section 4.1: u = (1 + y) / (1 - y).
+    Assumes (not enforced): `public` was pinned before.
+    """
+    y = int.from_bytes(public, "little") & (2**255 - 1)
+    return ((1 + y) * pow(1 - y, _FIELD - 2, _FIELD) % _FIELD).to_bytes(PUBLIC_BYTES, "little")
 
 
 def verify(public: bytes, purpose: str, message: bytes, signature: bytes) -> None:

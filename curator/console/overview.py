@@ -12,7 +12,7 @@ from ...common.errors import MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.certificate import Certificate
 from ..mechanisms.parts.fitted import Round
-from ..parties.home import ATTACHED, CuratorHome
+from ..parties.home import ATTACHED, BY_FILES, CuratorHome
 from ..parties.private_folder import JOURNAL, private_folder
 from ..releasing.planning.plan import ReleasePlan
 
@@ -23,6 +23,7 @@ _CERTIFICATE = "certificate.json"
 _PROTOCOL = "protocol version"
 _VERSIONS = (_PROTOCOL, "software version")
 _REACHED = "connection, both certificates"
+_WAYS = {ATTACHED: "dials the curator", BY_FILES: "by files"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def members(
                 name,
                 place,
                 card.domain.names if card and card.domain else (),
-                "dials the curator" if address == ATTACHED else address,
+                _WAYS.get(address, address),
                 next((one["passed"] for one in own if one["what"] == _REACHED), None),
                 ", ".join(_version(one) for one in own if one["what"] in _VERSIONS and one["passed"]),
                 tuple(f"{one['what']}: {one['finding']}" for one in own if not one["passed"]),

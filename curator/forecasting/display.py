@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...common.showing.printable import printable
+from .by_files import trips_text
 from .forecast import Forecast
 from .resources import Resources
 
@@ -56,6 +57,8 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         f"About {forecast.seconds:.0f} s if each role has a processor of its own, for links of "
         f"{forecast.link_mib_s:g} MiB/s and a latency of {1e3 * forecast.latency_s:.0f} ms."
     )
+    for name, trips in forecast.round_trips.items():
+        console.print(f"To {printable(name)}: {trips_text(trips)}.")
     if forecast.sampling is not None:
         console.print(
             f"Marginals across parties are counted on {sum(forecast.sampling.sampled):,} of "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,7 @@ from ..releasing.bins.order import bins_order
 from ..releasing.over_parties import dealers_of, order_of
 from ..releasing.planning.plan import ReleasePlan
 from ..releasing.release import ReleaseOrder
+from .by_files import round_trips
 from .costs import RoleCost, larger, role_costs, usual
 from .outlook import Outlook, outlook
 from .resources import Resources, resources
@@ -61,6 +62,7 @@ class Forecast:
         bins_rho: what the release before spends on choosing bins, zCDP; None without one. Their number is
             planned.
         sampling: how many rows answer for marginals across parties; None for all.
+        round_trips: about how often files are carried to each party by files and back, by name.
     """
 
     granted: Fraction
@@ -76,6 +78,7 @@ class Forecast:
     latency_s: float
     bins_rho: float | None = None
     sampling: Sampling | None = None
+    round_trips: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def sampling_error(self) -> float:
@@ -99,6 +102,7 @@ class Forecast:
             "marginals": [_finite(asdict(marginal)) for marginal in self.outlook.marginals],
             "bytes_at_most": self.traffic.total,
             "parties": {name: {"received": got, "sent": sent} for name, got, sent in each},
+            "round_trips": dict(self.round_trips),
             "sample": None if self.sampling is None else self._sample,
             "roles": {cost.name: {"cpu_s": cost.cpu_s, "peak_mb": cost.peak_mb} for cost in self.costs},
             "seconds": self.seconds,
@@ -199,6 +203,7 @@ def forecast_order(
         latency,
         None if chosen is None else chosen.zcdp_rho,
         sampling,
+        round_trips(federation, seen.planned, choosing=chosen is not None),
     )
 
 

@@ -25,10 +25,11 @@ from ..releasing.memory import check_memory
 from ..releasing.over_parties import order_of
 from ..releasing.planning.plan import ReleasePlan
 from ..releasing.reviewing import First, review
+from .by_files import trips_text
 from .forecast import forecast
 
 _SOON = timedelta(days=WARNED_DAYS)
-_QUICK = RetryPolicy(call_s=10.0, tries=2)
+_QUICK = RetryPolicy(call_s=10.0, tries=2, answer_s=0.0)
 
 _PROBED_MIB = 2
 _ASSUMED_MIB_S = 12.0
@@ -97,6 +98,9 @@ def preflight(
 
 def _check_party(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Check]:
     client = PartyClient(link)
+    if client.by_files:
+        yield from _check_party_by_files(client, card, plan)
+        return
     began = time.monotonic()
     try:
         description = client.describe()
@@ -106,6 +110,19 @@ def _check_party(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Ch
     seconds = time.monotonic() - began
     yield Check(card.name, "connection, both certificates", True, f"answers in {seconds:.3f} s")
     yield from check_link(client, card.name)
+    yield from check_description(description, card, plan)
+
+
+def _check_party_by_files(client: PartyClient, card: Card, plan: ReleasePlan) -> Iterator[Check]:
+    """Checks what a party by files said of itself last; it is not asked anew."""
+    try:
+        description = client.describe()
+    except MosaicError as error:
+        yield Check(card.name, "by files", False, str(error))
+        return
+    yield Check(
+        card.name, "by files", True, "its policy is asked when the release begins, with its rows as they are"
+    )
     yield from check_description(description, card, plan)
 
 
@@ -230,9 +247,11 @@ def _check_forecast(
         aligned = found.for_population(plan.alignment.population)
 
     def describe_outlook() -> str:
-        seen = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links).outlook
-        needed = check_memory(order_of(plan).domain, seen.planned)
-        return f"{len(seen.planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB"
+        predicted = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links)
+        planned = predicted.outlook.planned
+        needed = check_memory(order_of(plan).domain, planned)
+        trips = [f"; to {name} {trips_text(trips)}" for name, trips in predicted.round_trips.items()]
+        return f"{len(planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB{''.join(trips)}"
 
     if plan.spec.protocol in BUILT_IN:
         yield _run_check("plan", f"mechanism {plan.mechanism}", describe_outlook)

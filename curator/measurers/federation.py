@@ -15,6 +15,7 @@ from ...common.data.domain import Clique
 from ...common.data.view import View
 from ...common.errors import DeliveriesLost
 from ...common.measurement import Measurement
+from ...common.messages import AnswerRequest
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator, registry
@@ -130,6 +131,30 @@ class FederationMeasurer(ScoringMeasurer):
             counted = query.view.group_counts(self.domain)
         return Charge(query.step, query.view.clique, max(costs), sigmas, interaction=shape, groups=counted)
 
+    def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
+        for number, query in enumerate(queries, start=1):
+            self._foresee(query, number)
+        return super()._answers(queries, charges)
+
+    def _foresee(self, query: Query, ahead: int) -> None:
+        """Announces what parties by files will be asked, unless the answer is known.
+
+        Args:
+            query: a query to come.
+            ahead: how many queries it is ahead of the last one.
+        """
+        slices = [self._shares(members, query) for members in self._federation.slices]
+        if self._asking.knows(f"{self._asked + ahead:06d}", self._encode_query(slices, query, ahead)):
+            return
+        for members, shares in zip(self._federation.slices, slices, strict=True):
+            if any(member.client.by_files for member in members):
+                asked = self._marginal_query(shares, query, ahead)
+                if len(members) > 1:
+                    for member in members:
+                        member.client.foresee("Charge", asked)
+                else:
+                    shares[0].member.client.foresee("Answer", AnswerRequest(asked))
+
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
         federation = self._federation
@@ -143,9 +168,7 @@ class FederationMeasurer(ScoringMeasurer):
                 values += self._slice_values(members, shares, query, records)
             return values
 
-        # What the curator adds up decides the answer too.
-        asked = (replace(self._marginal_query(shares, query), view=self._view(query)) for shares in slices)
-        described = b"".join(map(encode_asked, asked))
+        described = self._encode_query(slices, query)
         values = self._asking.ask(f"{self._asked:06d}", described, sum_slices, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
@@ -153,6 +176,14 @@ class FederationMeasurer(ScoringMeasurer):
             values = query.view.of_cells(values, self.domain)
         rho = float(charge.zcdp_rho)
         return Measurement(query.view, values, sigma, rho, gaussian)
+
+    def _encode_query(self, slices: Sequence[Sequence[_Share]], query: Query, ahead: int = 0) -> bytes:
+        """All that the answer depends on; see `_foresee`."""
+        # What the curator adds up decides the answer too.
+        asked = (
+            replace(self._marginal_query(shares, query, ahead), view=self._view(query)) for shares in slices
+        )
+        return b"".join(map(encode_asked, asked))
 
     def _shares(self, members: Sequence[Member], query: Query) -> list[_Share]:
         clique = query.view.clique
@@ -207,14 +238,14 @@ class FederationMeasurer(ScoringMeasurer):
         values = product.reshape(self.domain.shape(held)).transpose(axes).ravel()
         return query.view.of_codes(values, self.domain)
 
-    def _marginal_query(self, shares: Sequence[_Share], query: Query) -> MarginalQuery:
-        """The query to the parties of a slice, each of which derives its own part."""
+    def _marginal_query(self, shares: Sequence[_Share], query: Query, ahead: int = 0) -> MarginalQuery:
+        """The query to the parties of a slice, each of which derives its own part; see `_foresee`."""
         sums_first = self._sums_first(shares)
         form = AnswerForm.HISTOGRAM if sums_first else AnswerForm.RECORD_WISE
         sigma, *others = (share.sigma for share in shares)
         # Of indicator vectors, the curator adds up what the view asks for.
         view = self._view(query) if sums_first else View(query.view.clique)
-        query_id = f"{self._asked:06d}"
+        query_id = f"{self._asked + ahead:06d}"
         return MarginalQuery(self._release_id, query_id, form, view, sigma, tuple(others))
 
 

@@ -16,7 +16,7 @@ from ...common.data.grouping import Groups, with_last_code_apart
 from ...common.data.view import View
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
-from ...common.messages import Acceptance, Introduction
+from ...common.messages import Acceptance, AnswerRequest, Introduction
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma
 from ...common.protocols.masked.bounds import AnswerBounds, marginal_bounds
@@ -173,8 +173,11 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
         asked = [self._marginal_query(query, charge) for query, charge in zip(queries, charges, strict=True)]
-        new = [a.view for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
-        self._asking.persist(lambda: self._products.prepare(new), self._products.forget)
+        new = [a for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
+        self._asking.persist(lambda: self._products.prepare([a.view for a in new]), self._products.forget)
+        for client in self._clients:
+            for a in new:
+                client.foresee("Answer", AnswerRequest(a))
         return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
     def _check_feasible(self, view: View) -> None:

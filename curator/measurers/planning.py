@@ -12,7 +12,7 @@ from ...common.errors import DataError
 from ...common.privacy.cost import Neighbours, PrivacyUnit, coarser_sigma, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.arithmetic.ring import WIDE, Ring
-from ...common.protocols.dropouts.plan import DropoutPlan
+from ...common.protocols.dropouts.plan import MAY_DROP_OUT, DropoutPlan
 from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import trust_assumption
@@ -55,8 +55,10 @@ def masked_plan(
     roster = partition.roster
     tolerated = _collusions_of(federation, tolerated)
     ring = _ring(federation, granted, DistributedNoise(len(roster), tolerated, unit.parts), unit)
-    # Two colluding evaluators would see the values that they evaluate.
-    evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
+    # Two colluding evaluators would see the values that they evaluate. Each round of scores would be a round
+    # trip of files.
+    scores = len(roster) > 1 and tolerated <= 1 and not federation.by_files
+    evaluators = _evaluators(len(roster)) if scores else ()
     return MaskedPlan(
         partition.domain,
         roster,
@@ -84,8 +86,13 @@ def dropout_plan(
 
     Raises:
         BudgetError: see `masked_plan`.
-        DataError: see `DropoutPlan`.
+        DataError: see `DropoutPlan`; or a party is reached by files.
     """
+    if federation.by_files:
+        raise DataError(
+            f"{MAY_DROP_OUT}: expected parties that are reached over the network, since nobody knows of one that "
+            "is reached by files whether it is gone, got another; leave it out"
+        )
     partition = federation.partition
     tolerated = _collusions_of(federation, tolerated)
     planned = DropoutPlan(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...common.errors import PartyUnavailable
-from .client import Connection
+from .client import Connection, SlowConnection
 
 IDLE, AWAY = "idle", "away"
 
@@ -61,6 +61,8 @@ class Activity:
         """Wraps a connection and starts to watch it."""
         with self._lock:
             self._states[party] = _State(since=self._now(), heard=self._now())
+        if isinstance(connection, SlowConnection):
+            return _WatchedSlow(self, party, connection)
         return _Watched(self, party, connection)
 
     def snapshot(self) -> tuple[PartyActivity, ...]:
@@ -136,3 +138,14 @@ class _Watched:
         for request in requests:
             self._activity._count_sent(self._party, len(request))
             yield request
+
+
+class _WatchedSlow(_Watched):
+    """A slow connection that reports its traffic; see `SlowConnection`."""
+
+    def __init__(self, activity: Activity, party: str, connection: SlowConnection) -> None:
+        super().__init__(activity, party, connection)
+        self._slow = connection
+
+    def foresee(self, method: str, requests: Iterable[bytes]) -> None:
+        self._slow.foresee(method, requests)

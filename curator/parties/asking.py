@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import DeliveriesLost, PartyUnavailable
+from ...common.errors import AnswerPending, DeliveriesLost, PartyUnavailable
 from .journal import Answers, NoJournal, NoNotes, Notes
 
 _K = TypeVar("_K")
@@ -117,11 +117,14 @@ class Asking:
 
         Raises:
             PartyUnavailable: a party stayed unavailable; names it.
+            AnswerPending: nobody brought the answer of a party that is reached by files.
         """
         until: float | None = None
         while True:
             try:
                 return step()
+            except AnswerPending:
+                raise
             except (PartyUnavailable, DeliveriesLost) as failure:
                 until = self._now() + self._away_s if until is None else until
                 if self._now() >= until:

@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,20 @@ class Connection(Protocol):
         ...
 
 
+@runtime_checkable
+class SlowConnection(Connection, Protocol):
+    """A connection whose round trips take so long that it is told of calls ahead: to a party by files."""
+
+    def foresee(self, method: str, requests: Iterable[bytes]) -> None:
+        """Announces a call, so that it may go out with others.
+
+        Args:
+            method: name of a method of the service Party.
+            requests: as of the call that follows.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ProbeResult:
     """The result of a probe.
@@ -87,6 +101,21 @@ class PartyClient:
         self._connection = connection
         self._direct = direct
         self._described: PartyDescription | None = None
+
+    @property
+    def by_files(self) -> bool:
+        """Whether people carry the calls, so that each round trip takes long."""
+        return isinstance(self._connection, SlowConnection)
+
+    def foresee(self, method: str, request: object) -> None:
+        """Announces a call that follows, if the party is reached by files.
+
+        Args:
+            method: name of a method of the service Party.
+            request: its only request.
+        """
+        if isinstance(self._connection, SlowConnection):
+            self._connection.foresee(method, [codec.encode(request)])
 
     def describe(self) -> PartyDescription:
         """The public description of the party."""
@@ -119,6 +148,10 @@ class PartyClient:
         """
         signed = codec.encode(SignedTerms(encode_terms(terms), signature, seen))
         return codec.decode(Acceptance, self._single("Accept", [signed]))
+
+    def foresee_accept(self, terms: ReleaseTerms, signature: bytes, seen: Mark) -> None:
+        """Announces `accept`; see `foresee`."""
+        self.foresee("Accept", SignedTerms(encode_terms(terms), signature, seen))
 
     def review(self, terms: ReleaseTerms, signature: bytes = b"", seen: Mark = START) -> Verdict:
         """Asks the party what it would say to these terms; nothing is reserved; arguments as of `accept`."""

@@ -26,6 +26,7 @@ class RetryPolicy:
         away_s: seconds for which a release asks a party again that does not answer; then it stops, or goes on
             without the party if its terms allow that.
         arrival_s: seconds to wait for an attached party; it dials at least every five seconds.
+        answer_s: seconds to wait for the answer of a party that is reached by files.
     """
 
     call_s: float = 3600.0
@@ -34,6 +35,7 @@ class RetryPolicy:
     first_pause_s: float = 0.2
     longest_pause_s: float = 10.0
     arrival_s: float = 20.0
+    answer_s: float = 30 * 86400.0
 
     def pauses(self) -> Iterator[float]:
         """The pauses between tries."""

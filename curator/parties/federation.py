@@ -9,6 +9,7 @@ from functools import partial
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import check_together
 from ...common.errors import DataError, MosaicError, ProtocolError
+from ...common.history import START
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, Verdict
 from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
@@ -88,6 +89,11 @@ class Federation:
         return tuple(member for piece in self.slices for member in piece)
 
     @property
+    def by_files(self) -> tuple[Member, ...]:
+        """The parties that are reached by files."""
+        return tuple(member for member in self.members if member.client.by_files)
+
+    @property
     def record_counts(self) -> tuple[int, ...]:
         """Rows of each slice, or positions if they are aligned; public."""
         if self.aligned is not None:
@@ -143,6 +149,7 @@ class Federation:
             PolicyError: a party's policy does not allow the release; names every party that refuses.
             ProtocolError: a party's ledger was restored from an old copy; names the party.
             PartyUnavailable: none refuses, and a party does not answer.
+            AnswerPending: none refuses, and the answer of a party by files is not here.
             ApprovalPending: none refuses, all answer, and some wait for their operators; names all of these.
         """
         marks = Marks() if marks is None else marks
@@ -150,7 +157,8 @@ class Federation:
         if (terms.masked_plan or terms.aligning) is not None and len(self.members) > 1:
             # Parties compare the marks of the others with those that they had seen when they accepted the
             # release first, so each states its mark again after all have accepted.
-            accepted = self._acceptances(terms, signature, marks)
+            # Those by files accepted last.
+            accepted = self._acceptances(terms, signature, marks, accepted)
         return accepted
 
     def dealers_of(self, terms: ReleaseTerms) -> tuple[DealerMember, ...]:
@@ -169,7 +177,9 @@ class Federation:
     def review(
         self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
     ) -> dict[str, Verdict | MosaicError]:
-        """What every participant would say to terms; reserves and charges nothing; see `accept`.
+        """What every participant but those by files would say to terms; see `accept`.
+
+        Reserves and charges nothing. Those by files are not asked twice: they accept or refuse at once.
 
         Returns:
             By name, its verdict, or the error by which it refused to look at them.
@@ -178,10 +188,11 @@ class Federation:
         return {
             name: reply_or_error(partial(client.review, terms, signature, marks.of(identity)))
             for name, identity, client in self._participants(terms)
+            if not client.by_files
         }
 
     def check_allowed(self, terms: ReleaseTerms, signature: bytes, marks: Marks | None = None) -> None:
-        """Returns only if every participant would accept terms, or leave the decision to a person.
+        """Returns only if all but those by files would accept terms, or leave the decision to a person.
 
         Raises:
             PolicyError: one would not; names all of these and all of their reasons.
@@ -200,14 +211,29 @@ class Federation:
         named = [(m.description.name, m.description.identity, m.client) for m in self.members]
         return named + [(d.entry.name, d.entry.identity, d.client) for d in self.dealers_of(terms)]
 
-    def _acceptances(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
-        """The acceptances of all participants, in the plan's order."""
-        asked = {
-            name: reply_or_error(partial(_accept, name, identity, client, terms, signature, marks))
-            for name, identity, client in self._participants(terms)
+    def _acceptances(
+        self,
+        terms: ReleaseTerms,
+        signature: bytes,
+        marks: Marks,
+        before: tuple[Acceptance, ...] = (),
+    ) -> tuple[Acceptance, ...]:
+        """The acceptances of all participants, in the plan's order; those by files come last, and once."""
+        everybody = self._participants(terms)
+        asked: dict[str, Acceptance | MosaicError] = {
+            name: said for (name, _, client), said in zip(everybody, before, strict=False) if client.by_files
         }
-        raise_worst({name: said for name, said in asked.items() if isinstance(said, MosaicError)})
-        return tuple(said for said in asked.values() if isinstance(said, Acceptance))
+        for slow in (False, True):
+            new = [one for one in everybody if one[2].by_files is slow and one[0] not in asked]
+            for _, identity, client in new:
+                client.foresee_accept(terms, signature, marks.of(identity))
+            asked |= {
+                name: reply_or_error(partial(_accept, name, identity, client, terms, signature, marks))
+                for name, identity, client in new
+            }
+            raise_worst({name: said for name, said in asked.items() if isinstance(said, MosaicError)})
+        accepted = (asked[name] for name, _, _ in everybody)
+        return tuple(said for said in accepted if isinstance(said, Acceptance))
 
 
 @dataclass(frozen=True)
@@ -335,7 +361,8 @@ def _accept(
 ) -> Acceptance:
     seen = marks.of(identity)
     accepted = client.accept(terms, signature, seen)
-    marks.follow(name, identity, seen, accepted.mark)
+    # A party by files itself refuses a mark that its ledger lacks; its answer may be older than the mark.
+    marks.follow(name, identity, START if client.by_files else seen, accepted.mark)
     return accepted
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...common.errors import DataError, PolicyError
+from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from ...common.federation.keyring import CERTIFICATE, Keyring, write_private
 from ...common.processes.reread import Reread
@@ -17,6 +17,8 @@ from .marks import Marks
 
 if TYPE_CHECKING:
     from .attached import Admitted, AttachedConnection
+    from .by_files.connection import FilesConnection
+    from .by_files.mailbox import Mailbox
     from .connection import GrpcConnection, RetryPolicy
     from .listener import LentConnection, Listener
 
@@ -24,7 +26,13 @@ _CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
 """Stands for the address of a party or dealer that dials the curator."""
 
-Links: TypeAlias = "dict[str, GrpcConnection | AttachedConnection | LentConnection]"
+BY_FILES = "files"
+"""Stands for the address of a party without a network."""
+
+_NO_RELEASE = "0" * 32
+"""In place of a release's id in the first file for a party, which asks what it holds."""
+
+Links: TypeAlias = "dict[str, GrpcConnection | AttachedConnection | LentConnection | FilesConnection]"
 """Connections to parties and dealers, by name."""
 
 
@@ -74,17 +82,20 @@ class CuratorHome:
 
         Args:
             card: its card.
-            address: host and port of its daemon, or `ATTACHED`.
+            address: host and port of its daemon, `ATTACHED`, or `BY_FILES` of a party.
 
         Raises:
-            DataError: the card is that of a curator, or the address has no port.
+            DataError: the card is that of a curator, the address has no port, or a dealer is to be reached by
+                files.
             PolicyError: the name is enrolled with another identity.
         """
         if card.role == CURATOR:
             raise DataError(
                 "expected the card of a party or dealer, got a curator's; ask its owner for the right card"
             )
-        if address != ATTACHED and not _is_address(address):
+        if address == BY_FILES and card.role != PARTY:
+            raise DataError("expected a party to be reached by files, got a dealer, which deals all the time")
+        if address not in (ATTACHED, BY_FILES) and not _is_address(address):
             raise DataError(f"expected the address as host:port, got {address!r}; give the port too")
         earlier = self.cards().get(card.name)
         handovers = () if earlier is None else card.path_from(earlier.identity)
@@ -99,12 +110,43 @@ class CuratorHome:
         addresses = self.addresses() | {card.name: address}
         write_private(self.folder / _ADDRESSES, json.dumps(addresses, indent=2).encode())
 
+    def first_bundle(self, name: str) -> Path:
+        """Writes the file that asks a party by files what it holds; returns where it is."""
+        from .by_files.mailbox import DESCRIBE
+
+        mailbox = self._mailbox(name, _NO_RELEASE)
+        sent = mailbox.waits() or mailbox.send([DESCRIBE])
+        return mailbox.path(sent.number)
+
+    def take_answer(self, file: Path) -> Path:
+        """Takes a file that a party by files wrote into the inbox; returns where it is.
+
+        Raises:
+            DataError: it cannot be read.
+            ProtocolError: it answers no file of this curator, or was altered, cut, or written by another.
+        """
+        from .by_files.mailbox import read_answer
+
+        bundle = read_answer(file)
+        if self.addresses().get(bundle.header.sender) != BY_FILES:
+            raise ProtocolError(
+                f"expected an answer of a party that is enrolled with --by-files, got one of "
+                f"{bundle.header.sender!r}; enroll its card, or take the file to the right curator"
+            )
+        return self._mailbox(bundle.header.sender, bundle.header.release_id).take(bundle)
+
+    def clear_files(self, release_id: str) -> None:
+        """Deletes the files between this curator and parties by files of a release that is finished."""
+        for name, address in self.addresses().items():
+            if address == BY_FILES:
+                self._mailbox(name, release_id).clear()
+
     def marks(self) -> Marks:
         """The marks of parties' ledgers that this curator has seen."""
         return Marks(self.folder / _MARKS)
 
     def addresses(self) -> dict[str, str]:
-        """Address of each enrolled party and dealer, or `ATTACHED`, by name."""
+        """Address of each enrolled party and dealer, `ATTACHED` or `BY_FILES`, by name."""
         path = self.folder / _ADDRESSES
         form = read_json(path) if path.exists() else {}
         if not isinstance(form, dict):
@@ -147,17 +189,25 @@ class CuratorHome:
         return Listener(self.folder, Reread(self._dialling, self._enrolment_files), address, told, reloaded)
 
     @contextlib.contextmanager
-    def links(self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
+    def links(
+        self,
+        names: Iterable[str],
+        listen: str | None,
+        retry_policy: RetryPolicy,
+        release_id: str = _NO_RELEASE,
+    ) -> Iterator[Links]:
         """Connections to enrolled parties and dealers: dials them, or waits for those that dial the curator.
 
         Args:
             names: their names.
             listen: host and port for those that dial the curator; not needed where a listener runs.
             retry_policy: deadlines and retries.
+            release_id: release that the files of parties by files are of.
 
         Raises:
             DataError: one is not enrolled, or dials the curator, which nobody listens for.
         """
+        from .by_files.connection import FilesConnection
         from .connection import dial
 
         cards, addresses = self.cards(), self.addresses()
@@ -171,8 +221,12 @@ class CuratorHome:
             links: Links = {}
             if dialling:
                 links |= stack.enter_context(self._attached_links(dialling, listen, retry_policy))
+            beside: list[FilesConnection] = []
             for name in wanted:
-                if name not in links:
+                if addresses[name] == BY_FILES:
+                    slow = FilesConnection(self._mailbox(name, release_id), beside, retry_policy.answer_s)
+                    links[name] = stack.enter_context(contextlib.closing(slow))
+                elif name not in links:
                     link = dial(name, addresses[name], own, cards[name].certificate, retry_policy)
                     links[name] = stack.enter_context(contextlib.closing(link))
             yield {name: links[name] for name in wanted}
@@ -181,9 +235,10 @@ class CuratorHome:
         """See `clocks.check_times`, of this curator and those that it is connected to."""
         from .clocks import check_times
 
-        cards = self.cards()
-        enrolled = {name: cards[name].certificate for name in links}
-        check_times({"curator": self.keyring.certificate, **enrolled}, links)
+        cards, addresses = self.cards(), self.addresses()
+        online = {name: link for name, link in links.items() if addresses[name] != BY_FILES}
+        enrolled = {name: cards[name].certificate for name in online}
+        check_times({"curator": self.keyring.certificate, **enrolled}, online)
 
     @contextlib.contextmanager
     def _attached_links(
@@ -206,6 +261,11 @@ class CuratorHome:
         with contextlib.closing(AttachmentServer(lambda: admitted, listen)) as attachments:
             attachments.start()
             yield {name: AttachedConnection(name, attachments, retry_policy) for name in names}
+
+    def _mailbox(self, name: str, release_id: str) -> Mailbox:
+        from .by_files.mailbox import Mailbox
+
+        return Mailbox(self.folder, self.keyring, self.cards()[name], release_id)
 
     def _enrolment_files(self) -> list[Path]:
         """The files that say who is enrolled, and the curator's certificate."""

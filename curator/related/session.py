@@ -58,7 +58,11 @@ class RelatedSession:
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(session.journal))
             stack.enter_context(session.journal.locked())
-            links = stack.enter_context(session.home.links(plan.participants, plan.listen, plan.retry_policy))
+            links = stack.enter_context(
+                session.home.links(
+                    plan.participants, plan.listen, plan.retry_policy, session.journal.release_id
+                )
+            )
             watched = activity or Activity()
             watching = {name: watched.watch(name, links[name]) for name in plan.participants}
             slices = [[watching[name] for name in names] for names in plan.slices]
@@ -77,6 +81,7 @@ class RelatedSession:
             session.journal.note_once(_MADE, b"")
             parts.finish()
             session.journal.finish()
+            session.home.clear_files(session.journal.release_id)
         return made
 
 

@@ -17,7 +17,7 @@ from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from ..parties.private_folder import JOURNAL, PARTS, journal_of
 
-_RETRIES = RetryPolicy(call_s=60.0, tries=3)
+_RETRIES = RetryPolicy(call_s=60.0, tries=3, answer_s=0.0)
 
 
 def abandon(journal: Journal, clients: Mapping[str, PartyClient]) -> dict[str, str]:
@@ -69,7 +69,7 @@ def _abandon_in(path: Path) -> dict[str, str]:
         names = [entry.name for entry in named if entry.name != CURATOR_DEALS]
         home = CuratorHome.open(Path((journal.note("home") or b"").decode()))
         listen = toml_of(journal.plan).get("network", {}).get("listen")
-        with home.links(names, listen, _RETRIES) as links:
+        with home.links(names, listen, _RETRIES, journal.release_id) as links:
             return abandon(journal, {name: PartyClient(links[name]) for name in names})
 
 

@@ -75,6 +75,8 @@ def signatures_of(
         left = {name: partial(client.certify, claim) for name, client in clients.items() if name not in gone}
         statements = asking.each(left, plan.may_drop_out - len(gone))
     else:
+        for client in clients.values():
+            client.foresee("Certify", claim)
         statements = {
             name: asking.persist(partial(client.certify, claim), nothing_delivered)
             for name, client in clients.items()

@@ -24,7 +24,7 @@ from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.alignments import Aligned
 from ..parties.asking import Asking
-from ..parties.client import Connection
+from ..parties.client import Connection, SlowConnection
 from ..parties.dealer import CuratorDealer
 from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
@@ -87,7 +87,10 @@ def release_over_parties(
     )
     if order.spec.may_drop_out:
         links = [
-            [RememberedConnection(link, name, journal) for name, link in zip(names, row, strict=True)]
+            [
+                link if isinstance(link, SlowConnection) else RememberedConnection(link, name, journal)
+                for name, link in zip(names, row, strict=True)
+            ]
             for names, row in zip(plan.slices, links, strict=True)
         ]
     asked = today or datetime.now(UTC).date()

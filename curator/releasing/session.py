@@ -135,7 +135,9 @@ class Session:
             stack.enter_context(contextlib.closing(self.journal))
             stack.enter_context(self.journal.locked())
             plan = self.plan
-            links = stack.enter_context(self.home.links(plan.participants, plan.listen, plan.retry_policy))
+            links = stack.enter_context(
+                self.home.links(plan.participants, plan.listen, plan.retry_policy, self.journal.release_id)
+            )
             self.home.check_times(links)
             watched = activity or Activity()
             watching = {name: watched.watch(name, links[name]) for name in plan.participants}
@@ -177,6 +179,7 @@ class Session:
             )
             files.write_certificate(self.folder, released.certificate)
             self.journal.finish()
+            self.home.clear_files(self.journal.release_id)
         return released
 
     def alignment(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:

@@ -9,7 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from ...common.bounded import read_bytes, toml_of
-from ...common.errors import ApprovalPending, DataError, DeliveriesLost, PartyUnavailable, PolicyError
+from ...common.errors import (
+    AnswerPending,
+    ApprovalPending,
+    DataError,
+    DeliveriesLost,
+    PartyUnavailable,
+    PolicyError,
+)
 from ...common.federation.card import CURATOR
 from ...common.forms.tables import Key, Table, check_file
 from ...common.processes.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
@@ -105,6 +112,8 @@ def notify_on_failure(home: CuratorHome) -> Iterator[None]:
     notifier = Notifier(notify_of(home), CURATOR, home.keyring.name, _tell_undelivered)
     try:
         yield
+    except AnswerPending:
+        raise
     except PartyUnavailable:
         notifier.send(PARTY_DOWN)
         raise

@@ -64,10 +64,18 @@ class AlignmentSession:
         Args:
             links: connections to the plan's parties, slice by slice.
             away_s: seconds to wait for an unavailable party.
+
+        Raises:
+            DataError: a party is reached by files.
         """
         federation = Asking(away_s=away_s).persist(
             lambda: connect(self.plan.domain, links, self.plan.left_out, counted=False), nothing_delivered
         )
+        if federation.by_files:
+            raise DataError(
+                "expected parties with a network to align rows, got one that is reached by files; put it "
+                "into a slice of its own, and leave [alignment] out"
+            )
         held = [set(member.description.alignments) for member in federation.members]
         known = set.intersection(*held)
         finished = [AlignmentCertificate.load(p) for p in self._folder.glob("*.json") if p.stem in known]

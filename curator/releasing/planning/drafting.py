@@ -57,6 +57,7 @@ variant = "default"
 call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
 {listen}       # for parties that dial the curator
+# answer_days = 30              # to wait for the answer of a party by files; 0 stops, and resume goes on
 # direct = "allowed"            # openings go straight from party to party where both policies say so;
                                 # "required" refuses parties that do not
 

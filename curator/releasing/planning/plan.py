@@ -144,7 +144,7 @@ class ReleasePlan:
             settings,
             str(folder / workload) if workload is not None and workload.endswith(".json") else workload,
             target,
-            RetryPolicy(**{_CALLS[key]: value for key, value in network.items() if key in _CALLS}),
+            _retry_policy(network),
             network.get("listen"),
             DirectStreams(network.get("direct", DirectStreams.NEVER)),
             _alignment(form.get("alignment"), spec),
@@ -179,6 +179,13 @@ class ReleasePlan:
     def participants(self) -> tuple[str, ...]:
         """Names of all that the curator connects to: the parties, then the dealers that are none."""
         return (*self.parties, *self.other_dealers)
+
+
+def _retry_policy(network: Mapping[str, Any]) -> RetryPolicy:
+    stated = {_CALLS[key]: value for key, value in network.items() if key in _CALLS}
+    if "answer_days" in network:
+        stated["answer_s"] = network["answer_days"] * 86400.0
+    return RetryPolicy(**stated)
 
 
 def _tables(form: Mapping[str, Any], folder: Path, spec: ReleaseSpec) -> PlannedTables | None:

@@ -4,7 +4,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from dpmosaic.common.crypto.identity import Identity, verify
+from dpmosaic.common.crypto.identity import Identity, agreement_public, verify
 from dpmosaic.common.errors import ProtocolError
 
 SEED = bytes(range(32))
@@ -138,3 +138,16 @@ def test_neither_a_representation_nor_a_refusal_shows_a_key():
     assert repr(identity) == "Identity(<key not shown>)"
     assert identity.public.hex() not in str(refusal.value)
     assert repr(identity.public)[2:-1] not in str(refusal.value)
+
+
+def test_the_key_to_seal_for_an_identity_is_that_of_its_own_agreement_key():
+    for seed in (SEED, bytes(32), b"\xff" * 32):
+        identity = Identity.from_seed(seed)
+        assert agreement_public(identity.public) == identity.agreement_key().public
+
+
+def test_the_key_to_seal_for_an_identity_is_that_of_the_test_vector_of_libsodium():
+    # test/default/ed25519_convert.c
+    seed = bytes.fromhex("421151a459faeade3d247115f94aedae42318124095afabe4d1451a559faedee")
+    public = bytes.fromhex("f1814f0e8ff1043d8a44d25babff3cedcae6c22c3edaa48f857ae70de2baae50")
+    assert agreement_public(Identity.from_seed(seed).public) == public

@@ -1,0 +1,158 @@
+"""A party without a daemon: one process answers one bundle of calls that somebody carried here.
+
+It opens the folder as the daemon does, and asks the same servicer: what is refused, charged or answered again
+without a charge does not depend on how a call comes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ...common.bounded import read_bytes
+from ...common.errors import ApprovalPending, DataError, MosaicError, PartyUnavailable, ProtocolError
+from ...common.federation.card import Card
+from ...common.federation.keyring import private_draft
+from ...common.wire.bundles import (
+    MOST_BYTES,
+    Bundle,
+    BundledCall,
+    BundledReplies,
+    Header,
+    decode_calls,
+    encode_replies,
+    seal_bundle,
+)
+from ...common.wire.status import status_of
+from ..accounts.ledger import Ledger
+from ..disk import check_room, told_if_full
+from ..home.folder import SHAREABLE_LOG, Home
+from .calls import Call
+from .events import EventLog, Log
+from .servicer import PartyServicer
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one bundle led to.
+
+    Attributes:
+        release_id: release that the bundle names.
+        curator: who asked.
+        calls: number of calls that were answered.
+        refusal: why the next call was refused; None if all were answered.
+        charged: zCDP that was charged meanwhile.
+    """
+
+    release_id: str
+    curator: str
+    calls: int
+    refusal: MosaicError | None
+    charged: float
+
+
+def answer_file(home: Home, request: Path, out: Path) -> Answered:
+    """Answers a bundle of calls, and writes the replies, for the curator that asked.
+
+    The same bundle again has the same replies, and is not charged again.
+
+    Args:
+        home: folder of the party; no daemon serves it meanwhile.
+        request: file with the calls.
+        out: file for the replies; one that is there is replaced.
+
+    Raises:
+        DataError: the folder is inconsistent or served, or a file cannot be read or written.
+        ProtocolError: the file is no bundle, or was altered, cut, or written by or for another.
+        ApprovalPending: an operator of this party has to decide first; nothing is written.
+        PartyUnavailable: the disk is full; nothing is written.
+    """
+    with told_if_full(home.folder), home.claim():
+        home.check_files()
+        bundle = _read(request)
+        curator = _curator_of(home, bundle.header)
+        calls = decode_calls(bundle.open(home.keyring.identity, curator.identity))
+        with (
+            home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable,
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            home.open_role() as opened,
+        ):
+            checks = opened.checks | {"disk": partial(check_room, home.folder)}
+            before = _total_spent(opened.ledger)
+            servicer = PartyServicer(opened.role, checks=checks)
+            replies = _replies(servicer, calls, curator.identity, EventLog(nowhere, shareable))
+            charged = _total_spent(opened.ledger) - before
+        own = home.keyring.name
+        header = Header(own, curator.name, bundle.header.release_id, bundle.header.number, bundle.digest)
+        sealed = seal_bundle(header, encode_replies(replies), home.keyring.identity, curator.identity)
+        _write(out, sealed.to_bytes())
+    return Answered(header.release_id, curator.name, len(replies.replies), replies.refusal, charged)
+
+
+def _read(request: Path) -> Bundle:
+    try:
+        return Bundle.read(read_bytes(request, MOST_BYTES))
+    except (OSError, ValueError) as cause:
+        why = cause.strerror if isinstance(cause, OSError) else str(cause)
+        raise DataError(f"cannot read {request}: {why}; name the file that the curator wrote") from cause
+
+
+def _write(out: Path, content: bytes) -> None:
+    try:
+        with private_draft(out) as file:
+            file.write(content)
+    except OSError as cause:
+        raise DataError(f"cannot write {out}: {cause.strerror}; name another file") from cause
+
+
+def _curator_of(home: Home, header: Header) -> Card:
+    """The pinned curator that a bundle names, if it is a bundle of calls for this party."""
+    if header.request:
+        raise ProtocolError(
+            "expected a bundle of calls, got one of replies; name the file that the curator wrote"
+        )
+    if header.recipient != home.keyring.name:
+        raise ProtocolError(
+            f"expected a bundle for {home.keyring.name!r}, got one for {header.recipient!r}; take the file "
+            "of this party"
+        )
+    found = [curator for curator in home.curators() if curator.name == header.sender]
+    if not found:
+        raise ProtocolError(
+            f"expected a bundle of a pinned curator, got one of {header.sender!r}; run dpmosaic {home.role} "
+            "trust with its federation file"
+        )
+    return found[0]
+
+
+def _replies(
+    servicer: PartyServicer, calls: Sequence[BundledCall], curator: bytes, log: Log
+) -> BundledReplies:
+    """The replies to calls in their order, up to the first that is refused."""
+    replies: dict[bytes, tuple[bytes, ...]] = {}
+    for one in calls:
+        call = Call(one.method, log)
+        requests = call.counted_in(iter(one.requests))
+        try:
+            said = tuple(call.counted_out(servicer.serve(one.method, requests, curator)))
+        except MosaicError as refusal:
+            call.end(status_of(refusal).name, str(refusal))
+            if isinstance(refusal, ApprovalPending):
+                raise ApprovalPending(
+                    "a release waits for a decision here: read `dpmosaic party show`, decide by `dpmosaic "
+                    "party approve` or `deny`, and run the same command again; no answer was written"
+                ) from refusal
+            if isinstance(refusal, PartyUnavailable):
+                raise
+            return BundledReplies(replies, refusal)
+        call.end("OK")
+        if not one.silent:
+            replies[one.digest] = said
+    return BundledReplies(replies)
+
+
+def _total_spent(ledger: Ledger) -> float:
+    return float(sum(entry.spent for entry in ledger.summaries()))
