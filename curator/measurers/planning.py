@@ -90,8 +90,8 @@ def dropout_plan(
     """
     if federation.by_files:
         raise DataError(
-            f"{MAY_DROP_OUT}: expected parties that are reached over the network, since nobody knows of one that "
-            "is reached by files whether it is gone, got another; leave it out"
+            f"{MAY_DROP_OUT}: expected parties that are reached over the network, since nobody knows of "
+            "one that is reached by files whether it is gone, got another; leave it out"
         )
     partition = federation.partition
     tolerated = _collusions_of(federation, tolerated)

@@ -234,6 +234,17 @@ def test_what_cannot_go_on_without_a_party_is_refused_before_anything_is_charged
     assert not any(link.servicer._party._ledger.summaries() for row in links for link in row)
 
 
+def test_a_party_that_is_reached_by_files_is_refused(tmp_path):
+    class Slow(Vanishing):
+        def foresee(self, method, requests):
+            """Carries nothing."""
+
+    plan, (links, _) = plan_of(tmp_path), parties_of()
+    links[ONE][0] = Slow(links[ONE][0], "Answer", 1)
+    with pytest.raises(DataError, match="reached by files"):
+        release_of_plan(plan, links, tmp_path)
+
+
 def test_a_protocol_that_needs_all_parties_is_refused_by_its_plan(tmp_path):
     with pytest.raises(DataError, match="may_drop_out: the protocol 'indicator' needs all parties"):
         plan_of(tmp_path, protocol="indicator")
