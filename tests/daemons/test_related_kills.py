@@ -150,7 +150,7 @@ def test_a_release_that_stops_because_deliveries_are_lost_is_resumed_and_charges
     """A party is killed every some calls; the curator delivers nothing again before it is resumed."""
     made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
     name, stops = made.all_names[1], []
-    made.plan.write_text(made.plan.read_text() + "\n[network]\naway_seconds = 0.001\n")
+    made.plan.write_text(made.plan.read_text() + "\n[network]\naway_seconds = 0\n")
     with made.running() as daemons:
         while True:
             # Rarer after each stop: a part ends only if its party lives through a whole step.
