@@ -117,6 +117,23 @@ def synthesize(
     ] = "add-remove",
     anyway: Anyway = False,
     mechanism: MechanismName = "mosaic",
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            help="What is known beforehand: folder of an earlier release, or a public table of the same "
+            "columns. It moves what is expected, never the promise, which does not cover the people in it: "
+            "never private rows. An earlier release of the same people adds its own epsilon.",
+            rich_help_panel=MECHANISM,
+        ),
+    ] = None,
+    prior_is_public: Annotated[
+        bool,
+        typer.Option(
+            "--prior-is-public",
+            help="The prior is public, or was made from a private release: you answer for that.",
+            rich_help_panel=MECHANISM,
+        ),
+    ] = False,
     time_limit: TimeLimit = None,
     target: Target = None,
     workload: Annotated[
@@ -173,7 +190,7 @@ def synthesize(
         name: options[name]
         for name in (
             *("epsilon", "delta", "adjacency", "anyway", "mechanism", "time_limit", "target", "workload"),
-            *("rows", "seed", "header"),
+            *("rows", "seed", "header", "prior", "prior_is_public"),
         )
     }
     if ledger is not None and no_ledger:
@@ -250,7 +267,7 @@ def resume(
     from .unfinished import command_of
 
     options = command_of(folder)
-    named = ("data", "domain", "relations", "ledger", "continues")
+    named = ("data", "domain", "relations", "ledger", "continues", "prior")
     paths = {name: Path(options[name]) for name in named if options.get(name) is not None}
     table_format = TableFormat(options["table_format"])
     again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}

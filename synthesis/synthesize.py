@@ -46,6 +46,7 @@ from .learning.first_step import Begun, begun_with, begun_without, texts_delta
 from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
 from .people import Ordered, Stated, release_people
+from .prior import Prior, PriorLike
 from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
 from .remarks import remarks
@@ -125,6 +126,8 @@ def synthesize(
     adjacency: Adjacency | str = ...,
     anyway: bool = ...,
     mechanism: Mechanism | str = ...,
+    prior: PriorLike | None = ...,
+    prior_is_public: bool = ...,
     time_limit: float | None = ...,
     rules: Sequence[RuleLike] = ...,
     target: str | None = ...,
@@ -157,6 +160,8 @@ def synthesize(
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     anyway: bool = False,
     mechanism: Mechanism | str = "mosaic",
+    prior: PriorLike | None = None,
+    prior_is_public: bool = False,
     time_limit: float | None = None,
     rules: Sequence[RuleLike] = (),
     target: str | None = None,
@@ -212,6 +217,11 @@ def synthesize(
             number of rows is public.
         anyway: without a domain, whether to release a table that has too few rows to learn its columns.
         mechanism: a name, or a configured mechanism such as `Mosaic()`.
+        prior: what is known beforehand: an earlier release or its folder, or a public table of the same
+            columns; of the mechanism "mosaic". It moves what is expected, if it proves right, and never the
+            promise, which does not cover the people in it: private rows here would break it. An earlier
+            release of the same people has its own epsilon: both promises add up.
+        prior_is_public: whether you say so of a prior that is no release of this package.
         time_limit: seconds that the release may take on this machine, about; of the mechanism "mosaic". The
             machine's speed is measured once.
         rules: public statements that no synthetic row breaks, beside those of the domain.
@@ -269,6 +279,7 @@ def synthesize(
             "rules": bool(rules),
             "target": target is not None,
             "rows": rows is not None,
+            "prior": prior is not None or prior_is_public,
             "time_limit": time_limit is not None,
             "header": header is not None,
         }
@@ -309,16 +320,21 @@ def synthesize(
             "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got several; name "
             "their relations"
         )
+    known_before = Prior.of(prior, prior_is_public, data, chosen)
     if domain is None:
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
         raw = raw_table(data, header=header)
         warnings.warn(_ADVICE + _UNIT, DomainWarning, stacklevel=2)
         described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
+        if known_before is not None:
+            known_before.check_columns(raw.source.columns())
         known: Loaded | RawTable = raw
     else:
         loaded = _with_rules(load(data, domain, header=header), rules)
         described = loaded.table.domain
+        if known_before is not None:
+            known_before.in_domain(described)
         known = loaded
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
     if workload is not None and not isinstance(workload, str | Workload):
@@ -327,13 +343,18 @@ def synthesize(
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)
     with _answers_kept_in(out) as kept:
-        kept.bind(_settings(ordered, time_limit, header, seed), data)
+        settings = _settings(ordered, time_limit, header, seed)
+        if known_before is not None:
+            settings["prior"] = known_before.digest()
+        kept.bind(settings, data)
         ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.note_once))
         labels = ordered.labels_delta if isinstance(known, Loaded) else texts_delta(spec.budget)
         with counted_release(
             data, ledger, Priced(spec.budget, spec.unit, chosen, labels), kept, seed is not None
         ):
-            drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
+            drawn, begun = _draw_release(
+                known, ordered, target, anyway, seed, progress, checks, kept, known_before
+            )
         release = Release.of(replace(drawn, library=Library.of(data)))
         if isinstance(out, (str, Path)):
             release.write(Path(out))
@@ -402,6 +423,7 @@ def _draw_release(
     progress: bool | None,
     checks: Executor | None,
     kept: Unfinished | Forgotten,
+    prior: Prior | None,
 ) -> tuple[Drawn, Begun]:
     """The release of a table, and what its first step found.
 
@@ -414,6 +436,7 @@ def _draw_release(
         progress: see there.
         checks: see there.
         kept: what keeps the answers.
+        prior: a public table that is known beforehand.
     """
     stream, noise = kept.stream(seed), kept.noise(seed)
     first = noise.child("first")
@@ -437,6 +460,9 @@ def _draw_release(
             )
         columns = written(begun.table.domain, names)
     order = begun.order
+    if prior is not None:
+        coded = begun.coded or (lambda read: read(begun.table.domain))
+        order = replace(order, prior=coded(prior.in_domain))
     # The party that holds all rows answers from these counts.
     keep_pairs(begun.table, order.workload.cliques)
     grid = Grid.even(begun.table.domain, begun.records, 1, 1)

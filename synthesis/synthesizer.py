@@ -16,6 +16,7 @@ from ..curator.analysis.conditions import Where
 from ..curator.mechanisms.mechanism import Mechanism
 from ..simulations.tables.frames import DomainLike, Source
 from .ledgers.places import LedgerLike
+from .prior import PriorLike
 from .synthesize import RuleLike, synthesize
 
 
@@ -32,6 +33,8 @@ class Synthesizer:
         adjacency: which tables are neighbours, and so whether the number of rows is public.
         anyway: whether to learn the columns of a table of too few rows.
         mechanism: a name, or a configured mechanism.
+        prior: what is known beforehand.
+        prior_is_public: whether you say so of a prior that is no release.
         time_limit: seconds that a `fit` may take on this machine, about.
         rules: public statements that no synthetic row breaks.
         target: a column that others should predict well.
@@ -49,6 +52,8 @@ class Synthesizer:
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE
     anyway: bool = False
     mechanism: Mechanism | str = "mosaic"
+    prior: PriorLike | None = None
+    prior_is_public: bool = False
     time_limit: float | None = None
     rules: Sequence[RuleLike] = ()
     target: str | None = None

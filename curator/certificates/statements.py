@@ -157,6 +157,7 @@ class StatedPlan:
         labels: open categories whose labels the release looked for; None for none.
         records_sigma: standard deviation of the noise of the number of records; 0 if that is public.
         unseen: what noise may hide of the columns that a first step learned; empty if there was none.
+        prior: digest (`Table.digest`) of a public table that was known beforehand; empty for none.
     """
 
     spec: ReleaseSpec
@@ -178,6 +179,7 @@ class StatedPlan:
     labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
     records_sigma: float = field(default=0.0, metadata=OPTIONAL)
     unseen: tuple[Unseen, ...] = field(default=(), metadata=OPTIONAL)
+    prior: str = field(default="", metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):

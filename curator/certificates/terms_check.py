@@ -76,8 +76,8 @@ def _check_table(certificate: Certificate, signed: Partition) -> Check:
     same = (
         list(plan.attributes.items()) == [(name, signed.domain[name].size) for name in signed.domain]
         and all(getattr(plan, name) == stated[name] for name in ("record_counts", "parties", "names"))
-        # Numbers that a step before counted with noise, which no party signs.
-        and not (plan.records_sigma or plan.unseen)
+        # What no party signs: numbers that a step before counted with noise, and a prior.
+        and not (plan.records_sigma or plan.unseen or plan.prior)
     )
     if not same:
         return Check(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups
+from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.measurement import Measurement
@@ -90,6 +91,9 @@ class Measurer(ABC):
 
     before: tuple[Measurement, ...] = ()
     """Noisy one-way marginals of this table that a release before published, such as the choice of bins."""
+
+    prior: Table | None = None
+    """A public table of the same domain, known before; None without one."""
 
     sampling: Sampling | None = None
     """The sample of rows that answers for some cliques (`is_sampled`); None if all rows always answer."""

@@ -65,6 +65,7 @@ class ReleaseOrder:
         records: number of rows, released with noise before; None if the parties state theirs.
         records_sigma: standard deviation of that noise.
         unseen: what a first step may not have seen of the columns that it learned.
+        prior: a public table of the same domain that is known beforehand; None for none.
     """
 
     domain: Domain
@@ -76,6 +77,7 @@ class ReleaseOrder:
     records: int | None = None
     records_sigma: float = 0.0
     unseen: tuple[Unseen, ...] = ()
+    prior: Table | None = None
 
     def __post_init__(self) -> None:
         self.spec.check_protocol(self.protocol)
@@ -179,12 +181,15 @@ def make_release(
         named: whether the certificate names the parties; else they are simulated.
     """
     measurer.before = order.before
+    measurer.prior = order.prior
     with ThreadPoolExecutor(1) as beside, one_thread():
         if checks is None and order.spec.budget.delta is not None:
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
         fitted = with_sampling_error(fitted, measurer)
         plan = stated_plan(order, partition, fitted.steps, named)
+        if measurer.prior is not None:
+            plan = replace(plan, prior=measurer.prior.digest())
         opinions: Callable[[], Opinions] = dict
         if measurer.not_private is None:
             opinions = opinions_beside(checks or beside, plan, measurer.accountant, measurer.observers)

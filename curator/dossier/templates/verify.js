@@ -339,7 +339,7 @@ const verifier = (() => {
       names: [listOf(listOf(text)), []], dealers: [listOf(text), []], evaluators: [listOf(text), []],
       collusion: [text, ""], alignment: [orNull(StatedAlignment), null], unreviewed: [clique, []],
       bins: [orNull(StatedBins), null], labels: [orNull(Search), null], records_sigma: [number, 0],
-      unseen: [listOf(Unseen), []],
+      unseen: [listOf(Unseen), []], prior: [text, ""],
     },
     (plan) => {
       need(typeof plan.mechanism.get("name") === "string", "expected the name of the mechanism");
@@ -1024,7 +1024,7 @@ const verifier = (() => {
       same(plan.record_counts, slices.map((slice) => slice[0].record_count)) &&
       same(plan.parties, slices.map((slice) => slice.map((entry) => entry.attributes))) &&
       same(plan.names, slices.map((slice) => slice.map((entry) => entry.name))) &&
-      !Number(plan.records_sigma) && !plan.unseen.length;
+      !Number(plan.records_sigma) && !plan.unseen.length && !plan.prior;
     checks.push(check("table", table, `${signed.roster.length} parties, as signed`, "other parties, attributes or numbers of records than in the signed terms"));
     if (plan.alignment || signed.alignment) {
       const [stated, found] = [plan.alignment, signed.alignment];

@@ -105,6 +105,7 @@ class Splitting:
             np.zeros((len(every), DEVIATION_CLASSES)),
         )
         precision, price = np.zeros(len(every)), np.zeros(len(every))
+        left_out = np.full(len(every), np.nan)
         probe = self._measurer.accountant.remaining / len(every)
         for i, clique in enumerate(every):
             view = self._known.view(clique)
@@ -115,6 +116,8 @@ class Splitting:
             else:
                 effect = self._known.effects[view]
                 deviations[i], cells[i] = effect.deviation_classes(records)
+                if effect.earlier is not None:
+                    left_out[i] = effect.size(records)
                 precision[i] = 0.0 if effect.observed is None else 1 / effect.observed.variance
             alone = measurable_as_interaction(shape)
             sigma = self._measurer.expected_sigma(replace(view, interaction=alone), probe)
@@ -126,7 +129,9 @@ class Splitting:
         ]
         marginals += [[place[clique]] for clique in more]
         weights = np.append(self._workload.weights, np.full(len(more), weight))
-        return SplitProblem(deviations, cells, precision, price, interactions_of(marginals), weights)
+        return SplitProblem(
+            deviations, cells, precision, price, interactions_of(marginals), weights, left_out
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +145,8 @@ class SplitProblem:
         price: variance of a cell times the cost, in counts^2 rho, shape (interactions,).
         marginals: indices of each marginal's interactions, padded with -1; shape (marginals, any).
         weights: weights of the marginals, shape (marginals,).
+        left_out: the L1 error of each interaction if it is left out, shape (interactions,); NaN, or None for
+            all, where that is what is unknown of it.
     """
 
     deviations: Array
@@ -148,6 +155,7 @@ class SplitProblem:
     price: Array
     marginals: NDArray[np.int64]
     weights: Array
+    left_out: Array | None = None
 
     def split(self, total: float) -> tuple[Array, Array]:
         """The budget split that minimises the predicted error of the workload.
@@ -194,7 +202,10 @@ class SplitProblem:
 
     def sizes(self) -> Array:
         """The L1 error of each interaction if it is left out, shape (interactions,)."""
-        return np.asarray(EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1))
+        unknown = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
+        if self.left_out is None:
+            return np.asarray(unknown)
+        return np.where(np.isnan(self.left_out), unknown, self.left_out)
 
     def error(self, parts: Array) -> float:
         """The predicted error of the workload if each interaction gets its part, shape (interactions,)."""

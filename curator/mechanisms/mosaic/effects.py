@@ -20,6 +20,7 @@ with a size D of its own kind, and a prior probability (`learning`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -39,45 +40,13 @@ from .components import (
     log_prior,
     log_prior_around,
 )
+from .observed import Checked, Observed, Prediction
 from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
 _OF_REFERENCE = "plain", "_profile_classes"
 """Properties that do not change while the reference and the measurements stay."""
-
-
-@dataclass(frozen=True, eq=False)
-class Observed:
-    """The average of all measurements of one interaction.
-
-    Attributes:
-        values: shape (n_r,).
-        variance: variance of the noise of a cell of the average, within the interaction.
-    """
-
-    values: Array
-    variance: float
-
-    def with_values(self, values: Array, variance: float) -> Observed:
-        """The inverse-variance weighted average with another measurement."""
-        total = 1 / (1 / self.variance + 1 / variance)
-        return Observed(total * (self.values / self.variance + values / variance), total)
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """An interaction as all others lead to expect it.
-
-    Attributes:
-        cells: the marginal with it, shape (n_r,).
-        typical: mean of the distance from it, as a share of the records.
-        share: prior probability that the interaction is near it.
-    """
-
-    cells: Array
-    typical: float
-    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +67,8 @@ class Effect:
         coupling: see `expected_variances`.
         predicted: what other interactions lead to expect; None if nothing.
         compared: the cells with which the score compared the table, if these are not the reference.
+        earlier: what a public table of the same columns leads to expect; None without one.
+        checked: average of the scores that compared the table with that; None without any.
     """
 
     shape: tuple[int, ...]
@@ -112,6 +83,8 @@ class Effect:
     coupling: Array | None = None
     predicted: Prediction | None = None
     compared: Array | None = None
+    earlier: Prediction | None = None
+    checked: Checked | None = None
     _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
 
     def with_reference(self, reference: Array) -> Effect:
@@ -127,6 +100,10 @@ class Effect:
     def with_prediction(self, predicted: Prediction) -> Effect:
         """The effect with something predicted, on which other likelihoods do not depend."""
         return self._sharing(replace(self, predicted=predicted))
+
+    def with_earlier(self, earlier: Prediction) -> Effect:
+        """The effect as a public table leads to expect it; other likelihoods do not depend on that."""
+        return self._sharing(replace(self, earlier=earlier))
 
     def with_axes(self, axes: tuple[Axis, ...], coupling: Array | None = None) -> Effect:
         """The effect with other covariances along its attributes."""
@@ -152,35 +129,68 @@ class Effect:
         The weight of the earlier score decreases with the distance that the reference has moved since.
         """
         assert self.distance is not None
-        before = self.deviation**2 + float(np.abs(reference - self._scored_cells).sum()) ** 2
-        variance = 1 / (1 / before + 1 / deviation**2)
-        mean = variance * (self.distance / before + distance / deviation**2)
+        scored = Checked(self._scored_cells, self.distance, self.deviation)
+        scored = scored.with_score(reference, distance, deviation)
         return replace(
             self,
             reference=reference,
-            distance=mean,
-            deviation=math.sqrt(variance),
+            distance=scored.distance,
+            deviation=scored.deviation,
             reference_error=reference_error,
             compared=None,
         )
 
     def deviations(self, records: float) -> Array:
-        """tau_c at the posterior mean of D, shape (n_r,)."""
-        return self.size(records) * self._profile()
+        """tau_c at the posterior mean of what is unknown, shape (n_r,)."""
+        return self.unknown(records) * self._profile()
 
     def deviation_classes(self, records: float) -> tuple[Array, Array]:
         """The deviations in classes; see `classes_of`."""
         levels, counts = self._profile_classes
-        return self.size(records) * levels, counts
+        return self.unknown(records) * levels, counts
 
     @cached_property
     def _profile_classes(self) -> tuple[Array, Array]:
         return classes_of(self._profile())
 
     def size(self, records: float) -> float:
-        """The posterior mean of D, in records."""
+        """The posterior mean of the interaction's distance from the reference, in records."""
+        alone, near = self._means(records)
+        if self.earlier is None:
+            return alone
+        belief = self.belief_in_earlier(records)
+        return (1 - belief) * alone + belief * math.hypot(near, self._l1(self._from(self.earlier)))
+
+    def unknown(self, records: float) -> float:
+        """Posterior mean of the distance from what is expected without a measurement, in records."""
+        alone, near = self._means(records)
+        if self.earlier is None:
+            return alone
+        belief, apart = self.belief_in_earlier(records), self._l1(self._from(self.earlier))
+        # The estimate is between what both say.
+        return (1 - belief) * math.hypot(alone, belief * apart) + belief * math.hypot(
+            near, (1 - belief) * apart
+        )
+
+    @cached_property
+    def beside_earlier(self) -> Effect:
+        """The effect as scores beside the earlier table show it; others tell sizes and not directions."""
+        scored = replace(self, distance=None, deviation=0.0, compared=None)
+        if (seen := self.checked) is not None:
+            scored = replace(self, distance=seen.distance, deviation=seen.deviation, compared=seen.cells)
+        return self._share_properties(scored, (*_OF_REFERENCE, "components"))
+
+    def _means(self, records: float) -> tuple[float, float]:
+        """Posterior means of D from the reference, and from what an earlier table leads to expect."""
         scales, weights = self.sizes(records)
-        return float(weights @ scales)
+        if self.earlier is None:
+            return float(weights @ scales), 0.0
+        _, likely = self.beside_earlier._near(self.earlier, records)
+        return float(weights @ scales), float(likely @ scales) / float(likely.sum())
+
+    def belief_in_earlier(self, records: float) -> float:
+        """Posterior probability that the interaction is as an earlier table leads to expect."""
+        return self.beliefs(records).get("earlier", 0.0)
 
     def estimate(self, records: float) -> tuple[Array, Array]:
         """The reference plus the posterior mean of the interaction, and deviations of its cells.
@@ -188,27 +198,44 @@ class Effect:
         Returns:
             The cells, which may be negative, and their standard deviations; both of shape (n_r,).
         """
-        assert self.observed is not None
         scales, weights = self._posterior(records)
         found = [
-            (float(likely.sum()), *component.cells(*component.posterior(scales, likely)))
-            for component, likely in zip(self.components, weights, strict=True)
+            (float(likely.sum()), *self._cells(component, scales, likely))
+            for component, likely in zip(self._components, weights, strict=True)
             if likely.sum() > UNLIKELY
         ]
-        ahead = self._belief(records)
-        found = [((1 - ahead) * share, means, own) for share, means, own in found]
-        if ahead > UNLIKELY:
-            assert self.predicted is not None
-            component = self._component_from(self._ahead)
-            near = log_prior_around(self.predicted.typical, SETTINGS.near_spread)
-            likely = self._likelihoods_ahead(records) + near
-            means, own = component.cells(*component.posterior(scales, np.exp(likely - likely.max())))
-            found.append((ahead, self._ahead + means, own))
+        beliefs = [(getattr(self, name), belief) for name, belief in self.beliefs(records).items()]
+        left = 1 - sum(belief for _, belief in beliefs)
+        found = [(left * share, means, own) for share, means, own in found]
+        for prediction, belief in beliefs:
+            if belief > UNLIKELY:
+                seen = self.beside_earlier if prediction is self.earlier else self
+                component, likely = seen._near(prediction, records)
+                means, own = self._cells(component, scales, likely)
+                found.append((belief, self._from(prediction) + means, own))
         total = sum(share for share, _, _ in found)
         values = sum(share * means for share, means, _ in found) / total
         variances = sum(share * (own + (means - values) ** 2) for share, means, own in found) / total
-        least = SETTINGS.least_variance * self.observed.variance
+        least = 0.0 if self.observed is None else SETTINGS.least_variance * self.observed.variance
         return self.reference + values, np.sqrt(np.maximum(variances, least))
+
+    def _cells(self, component: Component | None, scales: Array, likely: Array) -> tuple[Array, Array]:
+        """Means and variances of the cells of the distance from a start, given weights of values of D."""
+        if component is not None:
+            return component.cells(*component.posterior(scales, likely))
+        profile = self._profile()
+        return np.zeros_like(profile), profile**2 * float(likely @ scales**2) / float(likely.sum())
+
+    def _near(self, prediction: Prediction, records: float) -> tuple[Component | None, Array]:
+        """What was measured as a distance from a prediction, and the posterior of D from it."""
+        near = log_prior_around(prediction.typical, SETTINGS.near_spread)
+        likely = np.exp((logs := self._likelihoods_ahead(prediction, records) + near) - logs.max())
+        component = None if self.observed is None else self._component_from(self._from(prediction))
+        return component, likely
+
+    @property
+    def _components(self) -> Sequence[Component | None]:
+        return [None] if self.observed is None else self.components
 
     @cached_property
     def components(self) -> list[Component]:
@@ -246,25 +273,35 @@ class Effect:
         """The cells with which the score compared the table, shape (n_r,)."""
         return self.reference if self.compared is None else self.compared
 
-    @property
-    def _ahead(self) -> Array:
+    def _from(self, prediction: Prediction) -> Array:
         """The predicted interaction less the reference's, shape (n_r,)."""
-        assert self.predicted is not None
-        return interaction(self.predicted.cells - self.reference, self.shape)
+        return interaction(prediction.cells - self.reference, self.shape)
 
-    def _belief(self, records: float) -> float:
-        """Posterior probability that the interaction is near what is predicted; 0 if nothing is."""
-        if self.predicted is None or not self.predicted.share:
-            return 0.0
-        without, ahead = self.evidence(records, np.array([self.predicted.typical]))
-        odds = math.log(self.predicted.share) - math.log1p(-self.predicted.share) + float(ahead[0]) - without
-        return 1 / (1 + math.exp(-max(min(odds, 500.0), -500.0)))
+    @staticmethod
+    def _l1(cells: Array) -> float:
+        return float(np.abs(cells).sum())
 
-    def evidence(self, records: float, typical: Array) -> tuple[float, Array]:
-        """Log-likelihood of what is known without anything predicted, and with it for some typical distances.
+    def beliefs(self, records: float) -> dict[str, float]:
+        """Posterior probabilities that the interaction is near what is predicted, for each prediction."""
+        known = {"predicted": self.predicted, "earlier": self.earlier}
+        odds = {}
+        for name, prediction in known.items():
+            if prediction is not None and prediction.share:
+                seen = self.beside_earlier if prediction is self.earlier else self
+                without, ahead = seen.evidence(records, prediction, np.array([prediction.typical]))
+                found = math.log(prediction.share) - math.log1p(-prediction.share) + float(ahead[0]) - without
+                odds[name] = max(min(found, 500.0), -500.0)
+        return {
+            name: 1 / (1 + sum((math.exp(odds[of] - own) for of in odds if of != name), math.exp(-own)))
+            for name, own in odds.items()
+        }
+
+    def evidence(self, records: float, prediction: Prediction, typical: Array) -> tuple[float, Array]:
+        """Log-likelihood of what is known without a prediction, and with it for some typical distances.
 
         Args:
             records: number of records.
+            prediction: the prediction.
             typical: shape (k,), as shares of the records.
 
         Returns:
@@ -272,18 +309,17 @@ class Effect:
         """
         logs = self._logs(records)
         without = float(np.logaddexp.reduce(logs + self._prior(records), axis=None)) - math.log(len(logs))
-        ahead = self._likelihoods_ahead(records)
+        ahead = self._likelihoods_ahead(prediction, records)
         near = log_prior_around(typical, SETTINGS.near_spread)
         return without, np.asarray(np.logaddexp.reduce(ahead + near, axis=-1))
 
-    def _likelihoods_ahead(self, records: float) -> Array:
+    def _likelihoods_ahead(self, prediction: Prediction, records: float) -> Array:
         """Log-likelihoods of distances from what is predicted, shape (values of D,)."""
-        assert self.predicted is not None
         scales = SCALES * records
-        logs = self._log_score(scales, self.predicted.cells)
-        return (
-            logs if self.observed is None else logs + self._component_from(self._ahead).log_likelihood(scales)
-        )
+        logs = self._log_score(scales, prediction.cells)
+        if self.observed is None:
+            return logs
+        return logs + self._component_from(self._from(prediction)).log_likelihood(scales)
 
     def expected_error(self, records: float) -> float:
         """Expected L1 norm of the error of the estimate, in records."""

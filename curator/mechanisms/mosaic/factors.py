@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique
 from ....common.data.interactions import freedom, interaction
 from .components import Axis
-from .effects import Observed
+from .observed import Observed
 from .settings import SETTINGS
 
 Array = NDArray[np.float64]

@@ -22,10 +22,15 @@ from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import rake
 from .components import Array, Axis
-from .effects import Effect, Observed
+from .earlier import EarlierTable
+from .effects import Effect
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
+from .observed import Checked, Observed
 from .one_way import denoise, is_short
 from .settings import SETTINGS
+
+_LIKELY = 0.5
+"""Candidates are scored beside an earlier table where it is more likely right than this."""
 
 
 class Knowledge:
@@ -35,16 +40,24 @@ class Knowledge:
         domain: domain of the table.
         records: number of records; public.
         before: noisy one-way marginals that were published before.
+        earlier: a public table of the same columns; None without one.
 
     Attributes:
         ones: measured one-way interactions, without what was published before.
         effects: interactions of two and more attributes that were scored or measured: by a marginal's view
             those that a model has or may have, by an interaction's view those beside it, of codes or groups.
+        earlier: as given.
         chosen: interactions that are in the model.
         beside: selected interactions beside the model, to which rows are adjusted, small cliques first.
     """
 
-    def __init__(self, domain: Domain, records: int, before: Sequence[Measurement] = ()) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        records: int,
+        before: Sequence[Measurement] = (),
+        earlier: EarlierTable | None = None,
+    ) -> None:
         self.domain = domain
         self.records = records
         self.ones: dict[Clique, Observed] = {}
@@ -53,6 +66,8 @@ class Knowledge:
         self.beside: list[Clique] = []
         self._scored_beside: dict[Clique, View] = {}
         self._before = {published.clique: published for published in before}
+        self.earlier = earlier
+        self._right = SETTINGS.right
         self._denoised: dict[Clique, tuple[Array, Array]] = {}
         self._axes: dict[bool, dict[tuple[str, Grouping], Axis]] = {False: {}, True: {}}
         self._coupling: Array | None = None
@@ -72,6 +87,10 @@ class Knowledge:
     def in_codes(self) -> dict[Clique, Effect]:
         """The interactions that the model has, or may have, in the order in which they became known."""
         return {view.clique: effect for view, effect in self.effects.items() if not view.interaction}
+
+    def is_estimated(self, clique: Clique) -> bool:
+        """Whether something is known of an interaction of codes beside its size."""
+        return self.average_of(clique) is not None or self.effects[View(clique)].earlier is not None
 
     def average_of(self, clique: Clique) -> Observed | None:
         """The average of the measurements of an interaction of codes; None without any."""
@@ -104,18 +123,39 @@ class Knowledge:
         inside = {*self.chosen}
         return [c for c in candidates if c not in inside and all(part in inside for part in _smaller(c))]
 
-    def score(self, scored: Mapping[Clique, ScoredDistance]) -> None:
-        """Adds scores; a candidate's earlier score is averaged with the new one."""
+    def expected_early(self, cliques: Sequence[Clique]) -> dict[Clique, Array]:
+        """Marginals of an earlier table, of those cliques of which it is not known to be wrong."""
+        if self.earlier is None:
+            return {}
+        found = {clique: self.effects.get(View(clique)) for clique in cliques}
+        return {
+            clique: self.earlier.cells(clique, self._margins(), self.records)
+            for clique, effect in found.items()
+            if effect is None or effect.belief_in_earlier(self.records) > _LIKELY
+        }
+
+    def score(self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array]) -> None:
+        """Adds scores; a candidate's earlier score is averaged with the new one.
+
+        Args:
+            scored: scores of cliques.
+            references: the model's marginals of those that were compared with an earlier table's.
+        """
         smaller = {part for clique in scored for part in _smaller(clique)}
         errors = {part: self.effects[View(part)].expected_error(self.records) for part in smaller}
         errors |= {one_way: self.one_way_error(one_way[0]) for one_way in self._denoised}
         for clique, found in scored.items():
             error = math.hypot(*(errors.get(part, 0.0) for part in parts_of(clique)))
-            score = found.reference.astype(float), found.distance, found.sigma, error
+            compared = found.reference.astype(float)
+            score = compared, found.distance, found.sigma, error
             before = self.effects.get(View(clique))
-            self.effects[View(clique)] = (
-                before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
-            )
+            effect = before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
+            if clique in references:
+                checked = Checked(compared, found.distance, found.sigma)
+                if effect.checked is not None:
+                    checked = effect.checked.with_score(compared, found.distance, found.sigma)
+                effect = replace(effect, reference=references[clique], compared=compared, checked=checked)
+            self.effects[View(clique)] = effect
 
     def score_beside(
         self, views: Sequence[View], references: Sequence[Array], scores: Scores, rows: float
@@ -236,12 +276,23 @@ class Knowledge:
             prior = learned_prior([self.effects[View(clique)] for clique in pool], self.records)
             for clique in pool:
                 self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
+        if self.earlier is not None:
+            expected = self.earlier.expect(self.in_codes(), self._margins(), self.records, self._right)
+            self.effects |= {View(clique): effect for clique, effect in expected.items()}
+
+    def _margins(self) -> dict[str, Array]:
+        """The positive counts of each measured attribute."""
+        return {clique[0]: np.maximum(one[0], SETTINGS.least_cell) for clique, one in self._denoised.items()}
 
     def _estimate_counts(self, measured: Collection[Clique]) -> None:
         """Estimates the counts of these attributes, and of all with few values, which say of each other."""
         if measured:
-            asked = [c for c, one in self.ones.items() if c in measured or is_short(one.values)]
-            estimates = denoise([self._one_way(clique) for clique in asked], self.records)
+            every = self.earlier is not None
+            asked = [c for c, one in self.ones.items() if every or c in measured or is_short(one.values)]
+            known = [self._one_way(clique) for clique in asked]
+            if self.earlier is not None:
+                known, self._right = self.earlier.average(asked, known, self.records)
+            estimates = denoise(known, self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 
     def _one_way(self, clique: Clique) -> tuple[Array, Array]:

@@ -24,8 +24,9 @@ import numpy as np
 from ....common.data.domain import Clique
 from ..parts.consistency import onto
 from .components import Array, Axis, expected_axis, log_prior, ranks
-from .effects import Effect, Prediction
+from .effects import Effect
 from .factors import predicted_pairs
+from .observed import Prediction
 from .settings import SETTINGS
 
 Key = TypeVar("Key", bound=Hashable)
@@ -69,11 +70,11 @@ def learned_prior(effects: Sequence[Effect], records: float, shares: Array = SHA
     return float(weights.sum(axis=0) @ means), float(weights.sum(axis=1) @ shares)
 
 
-def nearness(effects: Sequence[Effect], records: float) -> tuple[float, float]:
+def nearness(effects: Sequence[tuple[Effect, Prediction]], records: float) -> tuple[float, float]:
     """How near measured interactions are to what was predicted of them without their own measurements.
 
     Args:
-        effects: measured interactions of which something is predicted; at least one.
+        effects: measured interactions, and what is predicted of each; at least one.
         records: number of records.
 
     Returns:
@@ -81,7 +82,7 @@ def nearness(effects: Sequence[Effect], records: float) -> tuple[float, float]:
         posterior means, with uniform priors over the share and over the logarithm of the distance.
     """
     typical, shares = MEANS, SHARES
-    found = [effect.evidence(records, typical) for effect in effects]
+    found = [effect.evidence(records, prediction, typical) for effect, prediction in effects]
     ratios = np.array([ahead - without for without, ahead in found])
     odds = np.logaddexp(np.log(shares)[:, None, None] + ratios, np.log1p(-shares)[:, None, None])
     logs = odds.sum(axis=1)
@@ -116,7 +117,7 @@ def predictions(
         for clique in pairs
         if clique in found
     }
-    known = [pairs[c].with_prediction(Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+    known = [(pairs[c], Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
     if not known:
         return {}
     typical, share = nearness(known, records)

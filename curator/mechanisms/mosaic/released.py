@@ -87,9 +87,27 @@ def pair_in_groups(
     return found, GroupedMarginal(clique, view.groups, group_sums(found, shape, view.groups))
 
 
+def expect_others(model: MarkovRandomField, known: Knowledge, workload: Workload) -> None:
+    """Adds the workload's pairs of which nothing is known but what an earlier table leads to expect."""
+    named = {pair for clique in workload.cliques for pair in itertools.combinations(clique, 2)}
+    pairs = [
+        pair
+        for pair in sorted(named, key=lambda pair: [known.domain.position(name) for name in pair])
+        if View(pair) not in known.effects
+        and min(known.domain.shape(pair)) > 1
+        and known.domain.cells(pair) <= LARGEST_ADJUSTED
+    ]
+    for pair, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
+        if cells is not None:
+            known.refer(pair, cells)
+    known.learn_sizes()
+
+
 def supplement_model(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
-    measured = [clique for clique in pairs_outside(known) if known.average_of(clique) is not None]
+    if known.earlier is not None:
+        expect_others(model, known, workload)
+    measured = [clique for clique in pairs_outside(known) if known.is_estimated(clique)]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
     margins = {clique: np.maximum(marginal, SETTINGS.least_cell) for clique, marginal in one_way}
     pairs = {}

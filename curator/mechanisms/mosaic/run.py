@@ -21,9 +21,10 @@ from ..parts.ending import ended
 from ..parts.fitted import FittedModel, Report, Round
 from ..parts.released import ReleasedModel
 from ..parts.schedule import Schedule
-from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
+from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against, score_cells
 from ..parts.steps import Step
 from .budget_split import Measuring, Splitting
+from .earlier import EarlierTable
 from .grouped_rounds import GroupedRounds
 from .knowledge import Knowledge, largest_forest
 from .released import supplement_model, unbiased_averages
@@ -61,7 +62,8 @@ class Run:
         self._workload = workload
         self._steps = steps
         self._schedule = schedule
-        self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
+        earlier = None if measurer.prior is None else EarlierTable(measurer.prior)
+        self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before, earlier)
         self._splitting = Splitting(measurer, self._known, workload)
         self._measuring = Measuring(measurer, self._known, steps, report)
         self._grouped = GroupedRounds(
@@ -104,7 +106,7 @@ class Run:
         for number in range(1, rounds.times + 1):
             wanted = self._known.ready(rounds.cliques)
             budget = self._measuring.budget("scores")
-            self._known.score(score_against(self._measurer, model, wanted, budget, scores.name))
+            self._score(model, wanted, budget)
             self._measuring.report_step("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
@@ -112,7 +114,7 @@ class Run:
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
-                new = [clique for clique in chosen if clique not in self._surveyed]
+                new = [c for c in chosen if c not in self._surveyed and not self._is_told(c, chosen[c])]
                 parts = allocate(self._budget_of({c: chosen[c] for c in new}), [sizes[c] for c in new])
                 found = [self._surveyed[clique] for clique in chosen if clique in self._surveyed]
                 found += self._measuring.measure(new, parts, rounds.name) if new else []
@@ -121,6 +123,21 @@ class Run:
                 model = after
                 self._measuring.report_step("round", number)
         return model
+
+    def _score(self, model: MarkovRandomField, wanted: Sequence[Clique], budget: Fraction) -> None:
+        """Scores candidates: beside the model, or an earlier table where that is likely right."""
+        step, known = self._measuring.steps["scores"].name, self._known
+        marginals = zip(wanted, model.marginals_within_limits(wanted), strict=True)
+        cells = {clique: cells for clique, cells in marginals if cells is not None}
+        expected = known.expected_early([*cells])
+        scored = score_cells(self._measurer, cells | expected, budget, step)
+        known.score(scored, {clique: cells[clique] for clique in expected})
+
+    def _is_told(self, clique: Clique, part: float) -> bool:
+        """Whether a selected interaction is not measured, since an earlier table says enough of it."""
+        if self._known.effect(clique).earlier is None or clique in zeros_of(self._domain).learned:
+            return False
+        return part <= SETTINGS.least_part * float(self._measurer.accountant.remaining)
 
     def _budget_of(self, new: Mapping[Clique, float]) -> Fraction:
         """Budget of a round: at most what the split gives these interactions, unless dependencies need it."""
@@ -180,7 +197,9 @@ class Run:
         part, gain = dict(zip(cliques, parts, strict=True)), dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
         paid = (
-            c for c in of_codes if part[c] > SETTINGS.least_part * total or known.average_of(c) is not None
+            c
+            for c, effect in of_codes.items()
+            if part[c] > SETTINGS.least_part * total or effect.observed or effect.earlier
         )
         worth = {clique for clique in paid if gain[clique] > 0} | needed
         others = [c for c in of_codes if c not in before and c in worth]

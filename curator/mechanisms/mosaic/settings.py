@@ -39,6 +39,11 @@ class Settings:
         most_values: covariances are learned of attributes of at most so many values.
         ranks: number of ranks of coefficients whose coupling is told apart.
         coupling_observations: number of coefficients for which no coupling counts.
+        earlier_count: records added to a marginal of an earlier table, spread over its cells.
+        drift: usual typical distance of interactions from those of an earlier table that is right.
+        drift_spread: deviation of the logarithm of this.
+        right: expected share of attributes whose counts are near those of an earlier table.
+        left: log-odds against interactions that are weaker than those of an earlier table.
         factors: number of factors from which pairs are predicted.
         predicted_from: fewest attributes of a table whose pairs are predicted.
         fitted_noise: share of an interaction's noise variance that a fit of all marginals leaves.
@@ -90,6 +95,11 @@ class Settings:
     most_values: int = 512
     ranks: int = 6
     coupling_observations: float = 10.0
+    earlier_count: float = 1.0
+    drift: float = 0.03
+    drift_spread: float = 1.0
+    right: float = 0.3
+    left: float = 1.0
     factors: int = 8
     predicted_from: int = 5
     fitted_noise: float = 0.7

@@ -8,7 +8,7 @@ Source: AIM (McKenna et al. 2022), MST (McKenna, Miklau and Sheldon 2021) and MW
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -69,7 +69,14 @@ def score_against(
         step: name of the step that is charged.
     """
     marginals = zip(cliques, model.marginals_within_limits(cliques), strict=True)
-    references = {clique: np.rint(m).astype(np.int64) for clique, m in marginals if m is not None}
+    return score_cells(measurer, {clique: m for clique, m in marginals if m is not None}, rho, step)
+
+
+def score_cells(
+    measurer: Measurer, marginals: Mapping[Clique, NDArray[np.float64]], rho: Fraction, step: str
+) -> dict[Clique, ScoredDistance]:
+    """Noisy distances between table and public marginals; see `score_against`."""
+    references = {clique: np.rint(m).astype(np.int64) for clique, m in marginals.items()}
     if not references:
         return {}
     scores = measurer.score([*map(View, references)], references.values(), rho, step)

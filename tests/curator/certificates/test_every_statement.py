@@ -179,6 +179,7 @@ ADDED = {
         "labels": {"attributes": ["a"], "delta": 1e-12},
         "records_sigma": 1.0,
         "unseen": [{"name": "a", "usual": 0, "moved": 1.0, "below": 0.0, "above": 0.0}],
+        "prior": "0" * 64,
     },
     "promise": {
         "epsilon_really_spent": 0.1,

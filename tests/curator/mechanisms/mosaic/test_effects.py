@@ -9,8 +9,9 @@ import pytest
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import components, effects
 from dpmosaic.curator.mechanisms.mosaic.components import Axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed, Prediction
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior, nearness
+from dpmosaic.curator.mechanisms.mosaic.observed import Observed, Prediction
 from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 RECORDS = 1000.0
@@ -297,7 +298,8 @@ def test_a_score_far_below_what_is_predicted_speaks_against_it():
 
     def belief(distance):
         predicted = Prediction(cells, typical=0.01, share=0.5)
-        return Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, predicted=predicted)._belief(RECORDS)
+        effect = Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, predicted=predicted)
+        return effect.beliefs(RECORDS)["predicted"]
 
     assert belief(size) > 0.5 > belief(0.1 * size)
 
@@ -313,7 +315,7 @@ def test_learns_which_share_of_interactions_is_near_what_was_predicted(near):
         predicted = Prediction(REFERENCE + ahead + interaction(rng.normal(0, 2, 12), SHAPE), 1.0, 0.5)
         seen = interaction(REFERENCE, SHAPE) + away + interaction(rng.normal(0, 3, 12), SHAPE)
         observed = Observed(seen, 9.0 * freedom(SHAPE))
-        found.append(Effect(SHAPE, REFERENCE, observed=observed, typical=0.4, predicted=predicted))
+        found.append((Effect(SHAPE, REFERENCE, observed=observed, typical=0.4), predicted))
     typical, share = nearness(found, RECORDS)
     assert abs(share - near) < (0.2 if near else 0.5)
     assert (typical < 0.1) == (near > 0)

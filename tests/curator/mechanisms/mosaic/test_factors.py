@@ -8,8 +8,8 @@ import pytest
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import factors as module
 from dpmosaic.curator.mechanisms.mosaic.components import expected_axis
-from dpmosaic.curator.mechanisms.mosaic.effects import Observed
 from dpmosaic.curator.mechanisms.mosaic.factors import Blocks, factors, predicted_pairs
+from dpmosaic.curator.mechanisms.mosaic.observed import Observed
 
 RECORDS = 10_000.0
 NAMES = "abcdefghij"

@@ -14,9 +14,10 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.mosaic import knowledge as of_knowledge
 from dpmosaic.curator.mechanisms.mosaic import mosaic
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 from dpmosaic.curator.mechanisms.mosaic.grouping import Candidates
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
+from dpmosaic.curator.mechanisms.mosaic.observed import Observed
 from dpmosaic.curator.mechanisms.mosaic.released import marginals_beside, pair_in_groups, references
 from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 

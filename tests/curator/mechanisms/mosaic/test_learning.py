@@ -13,13 +13,14 @@ from dpmosaic.curator.mechanisms.mosaic.components import (
     expected_axis,
     expected_variances,
 )
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 from dpmosaic.curator.mechanisms.mosaic.learning import (
     couples,
     has_shape,
     learned_axes,
     learned_coupling,
 )
+from dpmosaic.curator.mechanisms.mosaic.observed import Observed
 from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 RECORDS = 10_000.0

@@ -1,0 +1,117 @@
+"""What an earlier table of the same columns leads to expect, as far as it proves right."""
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.table import Table
+from dpmosaic.curator.mechanisms.mosaic.earlier import EarlierTable
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect
+from dpmosaic.curator.mechanisms.mosaic.observed import Checked, Observed
+
+SIZES = (4, 3, 5, 2, 6, 3)
+DOMAIN = Domain.coded({f"c{place}": size for place, size in enumerate(SIZES)})
+RECORDS = 5000
+PAIRS = [(a, b) for place, a in enumerate(DOMAIN.names) for b in DOMAIN.names[place + 1 :]]
+ONES = [(name,) for name in DOMAIN.names]
+
+
+def drawn(seed, hidden=1):
+    """Rows of three hidden classes, which have codes of their own."""
+    classes = np.random.default_rng(hidden)
+    rng = np.random.default_rng(seed)
+    of = rng.integers(0, 3, RECORDS)
+    columns = []
+    for size in SIZES:
+        chances = classes.dirichlet(np.full(size, 0.5), 3).cumsum(axis=1)
+        columns.append((rng.random(RECORDS)[:, None] > chances[of]).sum(axis=1).clip(0, size - 1))
+    return Table.from_codes(DOMAIN, np.column_stack(columns))
+
+
+REAL, LAST_YEAR, ANOTHER = drawn(2), drawn(3), drawn(4, hidden=5)
+
+
+def noisy(clique, deviation, seed):
+    counts = REAL.marginal(clique).astype(float)
+    noise = np.random.default_rng(seed).normal(0, deviation, counts.size)
+    return counts + noise - noise.mean()
+
+
+def pairs(earlier, deviation=60.0):
+    """Pairs that were measured with this noise, with what an earlier table leads to expect of each."""
+    margins = {name: np.maximum(REAL.marginal((name,)).astype(float), 0.5) for name in DOMAIN.names}
+    effects = {}
+    for place, pair in enumerate(PAIRS):
+        shape = DOMAIN.shape(pair)
+        reference = np.multiply.outer(*(margins[name] for name in pair)).ravel() / RECORDS
+        values = interaction(noisy(pair, deviation, place), shape)
+        effects[pair] = Effect(shape, reference, observed=Observed(values, deviation**2 / 2))
+    return EarlierTable(earlier).expect(effects, margins, RECORDS, 0.5)
+
+
+def error(estimates):
+    return sum(np.abs(cells - REAL.marginal(pair)).sum() for pair, cells in estimates.items())
+
+
+def estimated(effects):
+    return {pair: effect.estimate(RECORDS)[0] for pair, effect in effects.items()}
+
+
+def without(effects):
+    return {pair: Effect(e.shape, e.reference, observed=e.observed) for pair, e in effects.items()}
+
+
+@pytest.mark.parametrize(("earlier", "least", "most"), [(LAST_YEAR, 0.9, 1.0), (ANOTHER, 0.0, 0.2)])
+def test_pairs_are_believed_as_far_as_measurements_say_so(earlier, least, most):
+    believed = [effect.belief_in_earlier(RECORDS) for effect in pairs(earlier).values()]
+    assert least <= np.mean(believed) <= most
+
+
+def test_pairs_are_closer_with_last_years_table_and_no_farther_with_another():
+    for earlier, most in ((LAST_YEAR, 0.7), (ANOTHER, 1.02)):
+        effects = pairs(earlier)
+        assert error(estimated(effects)) < most * error(estimated(without(effects)))
+
+
+def test_what_an_earlier_table_says_is_not_unknown_and_still_counts_as_a_size():
+    effects = pairs(LAST_YEAR)
+    alone = without(effects)
+    largest = max(PAIRS, key=lambda pair: alone[pair].size(RECORDS))
+    assert effects[largest].unknown(RECORDS) < 0.3 * effects[largest].size(RECORDS)
+    away = interaction(REAL.marginal(largest) - effects[largest].reference, DOMAIN.shape(largest))
+    assert effects[largest].size(RECORDS) == pytest.approx(np.abs(away).sum(), rel=0.2)
+
+
+def test_a_score_of_the_same_size_says_nothing_of_what_an_earlier_table_leads_to_expect():
+    pair = max(PAIRS, key=lambda one: pairs(LAST_YEAR)[one].size(RECORDS))
+    effect = pairs(LAST_YEAR)[pair]
+    apart = float(np.abs(effect.earlier.cells - effect.reference).sum())
+    scored = Effect(effect.shape, effect.reference, apart, 50.0, earlier=effect.earlier)
+    assert scored.belief_in_earlier(RECORDS) == pytest.approx(effect.earlier.share)
+    for distance, right in ((0.1 * apart, True), (2 * apart, False)):
+        checked = Checked(effect.earlier.cells, distance, 50.0)
+        seen = Effect(effect.shape, effect.reference, checked=checked, earlier=effect.earlier)
+        assert (seen.belief_in_earlier(RECORDS) > effect.earlier.share) is right
+
+
+def test_a_pair_that_was_not_measured_is_estimated_as_expected():
+    effect = pairs(LAST_YEAR)[PAIRS[0]]
+    alone = Effect(effect.shape, effect.reference, earlier=effect.earlier)
+    cells, deviations = alone.estimate(RECORDS)
+    expected = effect.earlier.share * effect.earlier.cells + (1 - effect.earlier.share) * effect.reference
+    assert interaction(cells, effect.shape) == pytest.approx(interaction(expected, effect.shape))
+    assert deviations.min() > 0
+
+
+def test_single_counts_are_averaged_with_those_of_a_table_that_is_right_and_kept_beside_a_wrong_one():
+    deviation = 200.0
+    variances = [np.full(size, deviation**2) for size in SIZES]
+    counts = [noisy(one, deviation, place) for place, one in enumerate(ONES)]
+
+    def off(found):
+        return sum(np.abs(x - REAL.marginal(one)).sum() for one, x in zip(ONES, found, strict=True))
+
+    for earlier, most in ((LAST_YEAR, 0.6), (ANOTHER, 1.02)):
+        found, _ = EarlierTable(earlier).average(ONES, list(zip(counts, variances, strict=True)), RECORDS)
+        assert off([values for values, _ in found]) < most * off(counts)
