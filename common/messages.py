@@ -144,6 +144,7 @@ class DeliveryKind(enum.Enum):
     DEALT_CHECK = 14
     CHECK = 15
     COINS = 16
+    KEY_POINTS = 17
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,68 @@ class AnswerRequest:
         query: the query.
         charges: signatures of all parties of the slice over their charges, in the roster's order; empty if
             the party is alone.
+        before: places in the roster of the parties that have dropped out.
     """
 
     query: MarginalQuery
     charges: tuple[bytes, ...] = ()
+    before: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """Who is in the answer to a query, for the parties to sign.
+
+    Attributes:
+        release_id: id of an accepted release.
+        query: SHA-256 of the query, as hexadecimal digits.
+        before: places in the roster of the parties that had dropped out before it was asked.
+        absent: places of all parties that are not in the answer, those too.
+        lost: places of the parties that are in the answer and have dropped out since.
+    """
+
+    release_id: str
+    query: str
+    before: tuple[int, ...]
+    absent: tuple[int, ...]
+    lost: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """That a party agrees to who is in an answer.
+
+    Attributes:
+        signature: Ed25519, over it and the terms.
+    """
+
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Unmasking:
+    """Asks a party for the masks that hide the sum of the answers of those that remain.
+
+    Attributes:
+        remaining: who is in the answer.
+        signatures: what each party of the roster replied to `Remaining`; empty of those that did not.
+    """
+
+    remaining: Remaining
+    signatures: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Unmasked:
+    """A party's part of the masks that hide a sum.
+
+    Attributes:
+        own: seed of its own mask.
+        pairs: seed of its mask with each party that is absent and was not before, in their order.
+        shares: for each lost party, its share of the key of that one's own masks, then of those with each
+            party that is absent and was not before.
+    """
+
+    own: bytes
+    pairs: tuple[bytes, ...]
+    shares: tuple[bytes, ...] = ()

@@ -39,6 +39,7 @@ class ReleaseSpec:
         check: what parties prove of their openings (`MaskedPlan`); empty for nothing.
         sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit,
             and in terms for all.
+        may_drop_out: number of parties that may drop out for good before the release ends (`DropoutPlan`).
         rows: number of synthetic rows; None for as many as the table has, up to a limit.
         rows_per_person: rows of one person in one slice that the promise covers, or `ALL_ROWS`.
         about: the reason of the release, for the people who decide on it.
@@ -76,6 +77,18 @@ class ReleaseSpec:
             "masked: rows that marginals across parties use; by default all, at most 10^7.",
             PARTITION,
         ),
+    )
+    may_drop_out: int = field(
+        default=0,
+        metadata={
+            **option(
+                whole(0),
+                "masked, one party in each slice: number of parties that may drop out for good.",
+                PARTITION,
+            ),
+            "optional": True,
+            "follows": "the plan of the terms",
+        },
     )
     rows: int | None = field(
         default=None,
@@ -143,6 +156,11 @@ class ReleaseSpec:
             raise DataError(
                 f"sample: the protocol {protocol.name!r} has none; leave it out or choose {MASKED.name!r}"
             )
+        if self.may_drop_out:
+            raise DataError(
+                f"may_drop_out: the protocol {protocol.name!r} needs all parties; leave it out or choose "
+                f"{MASKED.name!r}"
+            )
         if self.check:
             raise DataError(
                 f"check: the protocol {protocol.name!r} opens nothing; leave it out or choose {MASKED.name!r}"
@@ -161,4 +179,5 @@ class ReleaseOptions(TypedDict, total=False):
     collusions: int | None
     check: str
     sample: int | None
+    may_drop_out: int
     rows: int | None

@@ -13,6 +13,7 @@ from .privacy.budget import Budget
 from .privacy.cost import PrivacyUnit
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
+from .protocols.dropouts.plan import DropoutPlan
 from .protocols.masked.plan import MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import INDICATOR, MASKED, TRUSTED
@@ -77,7 +78,7 @@ class ReleaseTerms:
     protocol_version: int
     spec: ReleaseSpec
     granted_rho: float
-    plan: Partition | MaskedPlan | AlignmentPlan
+    plan: Partition | MaskedPlan | AlignmentPlan | DropoutPlan
     purpose: Purpose
 
     def __post_init__(self) -> None:
@@ -89,8 +90,14 @@ class ReleaseTerms:
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
         if (self.aligning is not None) != (self.spec.protocol == ALIGNMENT):
             raise ValueError("a release needs match keys to align rows, and none with another protocol")
+        # Their canonical form states by the kind of the plan whether parties may drop out.
+        dropping = self.plan if isinstance(self.plan, DropoutPlan) else None
+        most = 0 if dropping is None else dropping.may_drop_out
+        object.__setattr__(self, "spec", replace(self.spec, may_drop_out=most))
         if self.spec != self.spec.over(self.plan):
             raise ValueError("a release has the collusions, the check and the sample of its plan")
+        if dropping is not None and self.purpose.labels is not None:
+            raise ValueError("a release whose parties may drop out looks for no labels")
         self.plan.check_identities()
         unreviewed = self.purpose.unreviewed
         if unreviewed != tuple(name for name in self.plan.domain if name in unreviewed):

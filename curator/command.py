@@ -162,7 +162,6 @@ def align(
     from .parties.home import CuratorHome
     from .releasing.aligning.session import AlignmentSession
     from .releasing.planning.plan import ReleasePlan
-    from .releasing.session import AWAY_S
     from .releasing.telling import RESUMABLE
 
     read = ReleasePlan.load(plan)
@@ -170,12 +169,12 @@ def align(
     with alignments.home.links(read.parties, read.listen, read.retry_policy) as links:
         alignments.home.check_times(links)
         slices = [[links[name] for name in names] for names in read.slices]
-        found = alignments.find(slices, AWAY_S)
+        found = alignments.find(slices, read.retry_policy.away_s)
         if dry_run and found is None:
             _forecast_alignment(read, slices, json_output)
             return
         try:
-            made = found or alignments.make(slices, AWAY_S)
+            made = found or alignments.make(slices, read.retry_policy.away_s)
         except RESUMABLE as stopped:
             if alignments.unfinished_path is None:
                 raise
@@ -330,6 +329,7 @@ def _run(session: Session, json_output: bool) -> None:
         "promise": to_json_values(released.certificate.promise),
         "rounds": len(released.fitted.rounds),
         "records": released.synthetic.record_count,
+        "dropouts": {one.party: one.answers for one in released.certificate.dropouts},
         "warning": formula_warning(released.synthetic.domain, session.table_file),
     }
     if json_output:
@@ -339,6 +339,12 @@ def _run(session: Session, json_output: bool) -> None:
             f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}; "
             f"do not publish {private_folder(session.folder)}"
         )
+        if released.certificate.dropouts:
+            gone, whole = released.certificate.dropouts, len(released.certificate.charges)
+            each = ", ".join(f"{one.party} (in {one.answers} of {whole} answers)" for one in gone)
+            tell(
+                f"dropped out: {each}; later counts are those of the others, scaled to all records", err=True
+            )
         if summary["warning"] is not None:
             tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 

@@ -14,6 +14,9 @@ from ..common.messages import (
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
+    Remaining,
+    Unmasked,
+    Unmasking,
 )
 from ..common.privacy.spending import Cost
 from ..common.processes.workers import NONE, Workers
@@ -84,6 +87,8 @@ class Party(Role[Answerer]):
                 return answerer.check(request.chain, request.recipient)
             case DeliveryKind.ALIGNMENT_POINTS:
                 return answerer.pass_on(request.step, request.recipient)
+            case DeliveryKind.KEY_POINTS:
+                return answerer.key_points()
             case DeliveryKind.OPENING | DeliveryKind.ALIGNMENT_KEY:
                 return answerer.open(request.chain, request.recipient, request.step)
             case _:
@@ -134,12 +139,15 @@ class Party(Role[Answerer]):
             return self._labels(query).charge(query)
         return self._answerer_of(query).charge(query)
 
-    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
+    def answer(
+        self, query: MarginalQuery, charges: Sequence[bytes] = (), before: Sequence[int] = ()
+    ) -> Iterator[bytes]:
         """The frames of a noisy answer.
 
         Args:
             query: query to answer.
             charges: what `charge` returned at each party of the slice; empty if the party charges alone.
+            before: places of the parties that have dropped out, where they may.
 
         Raises:
             ProtocolError: see `charge`; or a charge is missing or not signed by its party.
@@ -148,7 +156,16 @@ class Party(Role[Answerer]):
         """
         if query.form is AnswerForm.LABELS:
             return self._labels(query).answer(query, charges)
-        return self._answerer_of(query).answer(query, charges)
+        answerer = self._answerer_of(query)
+        return answerer.answer_without(query, before) if before else answerer.answer(query, charges)
+
+    def agree(self, remaining: Remaining) -> bytes:
+        """Signs who is in an answer, where parties may drop out; see `Answerer.agree`."""
+        return self._releases.of(remaining.release_id).agree(remaining)
+
+    def unmask(self, asked: Unmasking) -> Unmasked:
+        """The party's part of the masks of a sum, where parties may drop out; see `Answerer.unmask`."""
+        return self._releases.of(asked.remaining.release_id).unmask(asked)
 
     def answer_scores(self, query: Asked) -> Iterator[bytes]:
         """The frames of noisy scores, or of a masked share of them, after all deliveries."""

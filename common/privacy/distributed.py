@@ -67,25 +67,32 @@ class DistributedNoise:
         parties: number of parties that draw noise.
         tolerated: number of parties that may collude; the noise of the others has at least scale sigma.
         parts: parts of one in which rows are counted (`PrivacyUnit.parts`).
+        lost: number of parties of which the noise may be missing; that of the others suffices.
     """
 
     parties: int
     tolerated: int
     parts: int = 1
+    lost: int = 0
 
     def __post_init__(self) -> None:
         if self.parties < 1:
             raise BudgetError(f"parties: expected at least 1 to draw noise, got {self.parties}")
-        if not 0 <= self.tolerated < self.parties:
+        if not 0 <= self.tolerated < self.parties - self.lost:
             raise BudgetError(
-                f"tolerated collusions: expected 0 to {self.parties - 1} of {self.parties} parties, "
+                f"tolerated collusions: expected 0 to {self._least - 1} of {self.parties} parties, "
                 f"got {self.tolerated}; at least one party's noise has to remain secret"
             )
 
     @property
     def factor(self) -> float:
-        """Standard deviation of the noise of all parties, as a multiple of sigma."""
-        return math.sqrt(self.parties / (self.parties - self.tolerated))
+        """Least standard deviation of the noise of all parties that are not lost, as a multiple of sigma."""
+        return math.sqrt(self._least / (self._least - self.tolerated))
+
+    @property
+    def _least(self) -> int:
+        """Number of parties whose noise is never missing."""
+        return self.parties - self.lost
 
     def grid(self, sigma: float) -> int:
         """The grid g of the noise; see `grid_of`."""
@@ -105,9 +112,9 @@ class DistributedNoise:
             )
         return self._scale(sigma)
 
-    def total_sigma(self, sigma: float) -> float:
-        """Standard deviation of the noise of all parties together, in counts."""
-        return math.sqrt(self.parties) * self.share_scale(sigma) / self.grid(sigma)
+    def total_sigma(self, sigma: float, parties: int | None = None) -> float:
+        """Standard deviation of the noise of so many parties together, by default of all, in counts."""
+        return math.sqrt(parties or self.parties) * self.share_scale(sigma) / self.grid(sigma)
 
     def excess(self, sigma: float) -> float:
         """Bound on the max-divergence, either way, between summed noise and one discrete Gaussian.
@@ -150,7 +157,7 @@ class DistributedNoise:
         return discrete_gaussian(self.share_scale(sigma), size, stream)
 
     def _scale(self, sigma: float) -> float:
-        return _scale_of_each(self.grid(sigma), sigma, self.parties - self.tolerated)
+        return _scale_of_each(self.grid(sigma), sigma, self._least - self.tolerated)
 
 
 @lru_cache(maxsize=4096)

@@ -106,7 +106,7 @@ class Partition:
     @property
     def options(self) -> Mapping[str, Any]:
         """The options of the release that its parties agree on (`ReleaseSpec`), by name."""
-        return {"collusions": None, "check": "", "sample": None}
+        return {"collusions": None, "check": "", "sample": None, "may_drop_out": 0}
 
     @property
     def participants(self) -> tuple[Participant, ...]:

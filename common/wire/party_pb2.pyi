@@ -25,6 +25,7 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_DEALT_CHECK: _ClassVar[DeliveryKind]
     DELIVERY_KIND_CHECK: _ClassVar[DeliveryKind]
     DELIVERY_KIND_COINS: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_KEY_POINTS: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -49,6 +50,7 @@ DELIVERY_KIND_MASK_SEEDS: DeliveryKind
 DELIVERY_KIND_DEALT_CHECK: DeliveryKind
 DELIVERY_KIND_CHECK: DeliveryKind
 DELIVERY_KIND_COINS: DeliveryKind
+DELIVERY_KIND_KEY_POINTS: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -296,12 +298,52 @@ class Charged(_message.Message):
     def __init__(self, signature: _Optional[bytes] = ...) -> None: ...
 
 class AnswerRequest(_message.Message):
-    __slots__ = ("query", "charges")
+    __slots__ = ("query", "charges", "before")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     CHARGES_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
     query: MarginalQuery
     charges: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    before: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ..., before: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Remaining(_message.Message):
+    __slots__ = ("release_id", "query", "before", "absent", "lost")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ABSENT_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    query: str
+    before: _containers.RepeatedScalarFieldContainer[int]
+    absent: _containers.RepeatedScalarFieldContainer[int]
+    lost: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, release_id: _Optional[str] = ..., query: _Optional[str] = ..., before: _Optional[_Iterable[int]] = ..., absent: _Optional[_Iterable[int]] = ..., lost: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Agreed(_message.Message):
+    __slots__ = ("signature",)
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    signature: bytes
+    def __init__(self, signature: _Optional[bytes] = ...) -> None: ...
+
+class Unmasking(_message.Message):
+    __slots__ = ("remaining", "signatures")
+    REMAINING_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURES_FIELD_NUMBER: _ClassVar[int]
+    remaining: Remaining
+    signatures: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, remaining: _Optional[_Union[Remaining, _Mapping]] = ..., signatures: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Unmasked(_message.Message):
+    __slots__ = ("own", "pairs", "shares")
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    PAIRS_FIELD_NUMBER: _ClassVar[int]
+    SHARES_FIELD_NUMBER: _ClassVar[int]
+    own: bytes
+    pairs: _containers.RepeatedScalarFieldContainer[bytes]
+    shares: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, own: _Optional[bytes] = ..., pairs: _Optional[_Iterable[bytes]] = ..., shares: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ScoreQuery(_message.Message):
     __slots__ = ("release_id", "query_id", "views", "sigma", "references", "largest_reference", "largest_total")

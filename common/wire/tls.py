@@ -27,6 +27,8 @@ METHODS = (
     "AnswerScores",
     "Charge",
     "Answer",
+    "Agree",
+    "Unmask",
     "Certify",
     "Abandon",
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ...common.data.domain import Clique
+from ...common.promises.dropout import Dropout
 from ..mechanisms.parts.bounds import ErrorBound
 from ..mechanisms.parts.fitted import Round
 from .json_values import OPTIONAL
@@ -36,6 +37,7 @@ class Certificate(SignedRecord):
         rounds: record of each round.
         error_bounds: bounds on the error of the synthetic rows.
         model: the fitted model.
+        dropouts: parties that dropped out; the answers to later queries are without their records.
         outputs: name of each published file -> its SHA-256, as hexadecimal digits.
         signed: terms and signatures; None for a simulation.
     """
@@ -58,6 +60,7 @@ class Certificate(SignedRecord):
     error_bounds: tuple[ErrorBound, ...]
     model: StatedModel
     outputs: Mapping[str, str]
+    dropouts: tuple[Dropout, ...] = field(default=(), metadata=OPTIONAL)
     signed: Signatures | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
+from ...common.promises.dropout import Dropout
 from ...common.version import __version__
 from ..measurers.measurer import Observer
 from ..mechanisms.parts.fitted import FittedModel
@@ -48,6 +49,7 @@ def issue(
     seeded: bool = False,
     observers: Sequence[Observer] = (),
     opinions: Mapping[float, float | None] | None = None,
+    dropouts: tuple[Dropout, ...] = (),
 ) -> Certificate:
     """The certificate of a release, without signatures.
 
@@ -61,6 +63,7 @@ def issue(
         seeded: the noise came from a known seed.
         observers: what noise hides a record from whom (`Measurer.observers`).
         opinions: `second_opinions` on these accounts, where they are known; None computes them.
+        dropouts: parties that dropped out.
     """
     domain = fitted.model.domain
     labels = [NOT_PRIVATE + not_private] if not_private else []
@@ -87,6 +90,7 @@ def issue(
         error_bounds=fitted.bounds,
         model=StatedModel(fitted.model.cliques, fitted.model.size_mb),
         outputs={},
+        dropouts=dropouts,
     )
 
 

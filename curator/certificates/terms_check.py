@@ -152,6 +152,8 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
             "another protocol, adjacency, dealers, evaluators, collusions, check or sample than signed",
         )
     roles = "" if masked is None else f", at most {masked.tolerated} of the parties may collude"
+    if terms.spec.may_drop_out:
+        roles += f", {terms.spec.may_drop_out} may drop out"
     who = f". {plan.collusion}" if plan.collusion else ""
     return Check("trust", True, f"{terms.spec.protocol}, {terms.spec.adjacency.value}{roles}, as signed{who}")
 

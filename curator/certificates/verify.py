@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from ...common.canonical.terms import decode_terms, encode_terms
@@ -17,6 +17,7 @@ from ...common.terms import ReleaseTerms
 from .certificate import Certificate
 from .charges_check import check_charges, cost_of_ledgers, costs_of
 from .check import Check
+from .dropouts_check import check_dropouts, missing_parties
 from .issuing import some_of, unreviewed_label
 from .statements import PartyStatement
 from .terms_check import check_terms, fault_of_choice
@@ -107,13 +108,18 @@ def verify_certificate(
     statements = {
         party.name: Statement(party.entries, party.signature, party.mark) for party in signed.parties
     }
-    yield _check_parties(terms, statements, federation)
+    dropped = missing_parties(terms, statements)
+    yield _check_parties(terms, statements, federation, dropped)
     for card in federation.parties:
         if card.name in statements:
             yield _check_party(card, statements[card.name], signed.terms, certificate)
     yield from _check_dealers(certificate, terms, federation)
+    entries = {name: said.entries for name, said in statements.items()}
+    yield from check_dropouts(certificate, terms, entries)
+    # A party that dropped out is asked no other queries than the others.
+    others = next(iter(entries.values()), ())
     try:
-        ledgers = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
+        ledgers = costs_of(terms.plan, entries | dict.fromkeys(dropped, others))
     except ProtocolError as error:
         yield Check("charges", False, str(error))
         return
@@ -141,14 +147,19 @@ def _check_label(certificate: Certificate, terms: ReleaseTerms) -> Check:
 
 
 def _check_parties(
-    terms: ReleaseTerms, statements: Mapping[str, Statement], federation: FederationList
+    terms: ReleaseTerms,
+    statements: Mapping[str, Statement],
+    federation: FederationList,
+    dropped: Collection[str],
 ) -> Check:
     known = {card.name: card.identity for card in federation.parties}
     named = {entry.name: entry.identity for entry in terms.plan.roster}
     odd = sorted(
         name
         for name in {*statements, *named}
-        if name not in statements or name not in named or known.get(name) != named[name]
+        if (name not in statements and name not in dropped)
+        or name not in named
+        or known.get(name) != named[name]
     )
     if odd:
         return Check(

@@ -11,11 +11,13 @@ from ...common.extensions import MEASURERS as GROUP
 from ...common.extensions import extensions
 from ...common.messages import Acceptance
 from ...common.privacy.cost import PrivacyUnit
+from ...common.protocols.dropouts.plan import DropoutPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ...common.terms import ReleaseTerms
 from ..parties.asking import Asking
 from ..parties.federation import Federation
+from .dropouts import DropoutMeasurer
 from .federation import FederationMeasurer
 from .masked import MaskedMeasurer
 from .measurer import Measurer
@@ -59,8 +61,19 @@ def _begin_histograms(
     return FederationMeasurer(federation, terms, granted, asking=asking)
 
 
+def _begin_masked(
+    federation: Federation,
+    terms: ReleaseTerms,
+    acceptances: tuple[Acceptance, ...],
+    granted: Fraction,
+    asking: Asking | None,
+) -> Measurer:
+    measurer = DropoutMeasurer if isinstance(terms.plan, DropoutPlan) else MaskedMeasurer
+    return measurer(federation, terms, acceptances, granted, asking)
+
+
 MEASURERS: Mapping[str, Measuring] = {
-    MASKED.name: Measuring(masked_plan, MaskedMeasurer),
+    MASKED.name: Measuring(masked_plan, _begin_masked),
     TRUSTED.name: Measuring(_partition, _begin_histograms),
     INDICATOR.name: Measuring(_partition, _begin_histograms),
 }

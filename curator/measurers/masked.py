@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -19,7 +19,7 @@ from ...common.measurement import Measurement
 from ...common.messages import Acceptance, AnswerRequest, Introduction
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma
-from ...common.protocols.masked.bounds import marginal_bounds
+from ...common.protocols.masked.bounds import AnswerBounds, marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers
@@ -208,21 +208,40 @@ class MaskedMeasurer(ScoringMeasurer):
         def open_counts() -> NDArray[np.float64]:
             self._products.prepare([view])
             opened = opened_sum(self._plan.ring, self._shares(asked))
-            bounds.check(opened)
-            counts = view.received(opened / self._plan.noise.grid(asked.sigma), self.domain) * factor
+            self._bounds(asked).check(opened)
+            counts = view.received(opened / self._plan.noise.grid(asked.sigma), self.domain)
+            counts = counts * self._factor(asked)
             return counts + self._absent(view) if self._plan.absent else counts
 
-        view, factor = asked.view, factor_of(self._plan, asked.clique)
+        view = asked.view
         sampling = self._plan.sampling if self._plan.is_sampled(asked.clique) else None
-        bounds = marginal_bounds(self._plan, view, asked.sigma, sampled=sampling is not None)
-        counts = self._asking.ask(asked.query_id, encode_asked(asked), open_counts, self._products.forget)
-        total = factor * self._plan.noise.total_sigma(asked.sigma)
+        counts = self._ask(asked, open_counts)
+        total = self._factor(asked) * self._plan.noise.total_sigma(asked.sigma, self._parties_in(asked))
         if not view.boxes and not view.interaction and sampling is None:
             self._learn_size(counts, total)
         if sampling is not None:
             total = math.hypot(total, sampling.cell_sigma(view.size(self.domain)))
         rho = float(charge.zcdp_rho)
-        return Measurement(view, counts, total, rho, sampled=sampling is not None)
+        return Measurement(view, counts, total, rho, sampled=self._counts_part(asked))
+
+    def _ask(self, asked: MarginalQuery, step: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        return self._asking.ask(asked.query_id, encode_asked(asked), step, self._products.forget)
+
+    def _factor(self, asked: MarginalQuery) -> float:
+        """What opened counts and their noise are multiplied by."""
+        return factor_of(self._plan, asked.clique)
+
+    def _parties_in(self, asked: MarginalQuery) -> int:
+        """Number of parties whose noise is in an answer."""
+        return len(self._clients)
+
+    def _counts_part(self, asked: MarginalQuery) -> bool:
+        """Whether an answer counts a part of the records."""
+        return self._plan.is_sampled(asked.clique)
+
+    def _bounds(self, asked: MarginalQuery) -> AnswerBounds:
+        sampled = self._plan.is_sampled(asked.clique)
+        return marginal_bounds(self._plan, asked.view, asked.sigma, sampled=sampled)
 
     def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
         """Improves a noisy number of records by the sum of a noisy marginal."""

@@ -17,6 +17,7 @@ from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
+from ...common.promises.dropout import Dropout
 from ...common.protocols.masked.sampling import Sampling
 
 
@@ -109,6 +110,11 @@ class Measurer(ABC):
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP."""
         return self.accountant.granted
+
+    @property
+    def dropouts(self) -> tuple[Dropout, ...]:
+        """The parties that dropped out so far; see `DropoutPlan`."""
+        return ()
 
     def charge(self, *charges: Charge) -> None:
         """Charges the accountant before noise is drawn; the only way to spend budget.

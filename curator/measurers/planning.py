@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from ...common.data.domain import Clique
@@ -10,7 +11,8 @@ from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.privacy.cost import Neighbours, PrivacyUnit, coarser_sigma, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
-from ...common.protocols.arithmetic.ring import Ring
+from ...common.protocols.arithmetic.ring import WIDE, Ring
+from ...common.protocols.dropouts.plan import MAY_DROP_OUT, DropoutPlan
 from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import trust_assumption
@@ -51,18 +53,8 @@ def masked_plan(
     """
     partition = federation.partition
     roster = partition.roster
-    if tolerated is None:
-        tolerated = min(1, len(roster) - 1)
-    drawn = DistributedNoise(len(roster), tolerated, unit.parts)
-    sigma = gaussian_sigma(granted, unit)
-    # Without parts, the scale of the noise is at most 512 in units of 1/grid.
-    noise = drawn.largest(512.0 if unit.parts == 1 else _MOST_SIGMA)
-    records = sum(federation.record_counts)
-    grid = drawn.grid(sigma)
-    # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
-    coarser = drawn.grid(gaussian_sigma(granted * _INTERACTION_SHARE, unit))
-    differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
-    ring = Ring.holding(max(grid * LARGEST_OF_RECORDS * records + noise, differences))
+    tolerated = _collusions_of(federation, tolerated)
+    ring = _ring(federation, granted, DistributedNoise(len(roster), tolerated, unit.parts), unit)
     # Two colluding evaluators would see the values that they evaluate. Each round of scores would be a round
     # trip of files.
     scores = len(roster) > 1 and tolerated <= 1 and not federation.by_files
@@ -79,6 +71,59 @@ def masked_plan(
         chosen=partition.chosen,
         related=partition.related,
     )
+
+
+def dropout_plan(
+    federation: Federation,
+    granted: Fraction,
+    unit: PrivacyUnit,
+    tolerated: int | None,
+    may_drop_out: int,
+) -> DropoutPlan:
+    """The plan of a release of which so many parties may drop out; nobody evaluates scores.
+
+    For the other arguments see `masked_plan`.
+
+    Raises:
+        BudgetError: see `masked_plan`.
+        DataError: see `DropoutPlan`; or a party is reached by files.
+    """
+    if federation.by_files:
+        raise DataError(
+            f"{MAY_DROP_OUT}: expected parties that are reached over the network, since nobody knows of "
+            "one that is reached by files whether it is gone, got another; leave it out"
+        )
+    partition = federation.partition
+    tolerated = _collusions_of(federation, tolerated)
+    planned = DropoutPlan(
+        partition.domain,
+        partition.roster,
+        tolerated,
+        WIDE,
+        parts=unit.parts,
+        alignment=partition.alignment,
+        chosen=partition.chosen,
+        related=partition.related,
+        may_drop_out=may_drop_out,
+    )
+    return replace(planned, ring=_ring(federation, granted, planned.noise, unit))
+
+
+def _collusions_of(federation: Federation, stated: int | None) -> int:
+    return min(1, len(federation.members) - 1) if stated is None else stated
+
+
+def _ring(federation: Federation, granted: Fraction, drawn: DistributedNoise, unit: PrivacyUnit) -> Ring:
+    """The smallest ring that has room for counts and noise."""
+    sigma = gaussian_sigma(granted, unit)
+    # Without parts, the scale of the noise is at most 512 in units of 1/grid.
+    noise = drawn.largest(512.0 if unit.parts == 1 else _MOST_SIGMA)
+    records = sum(federation.record_counts)
+    grid = drawn.grid(sigma)
+    # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
+    coarser = drawn.grid(gaussian_sigma(granted * _INTERACTION_SHARE, unit))
+    differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
+    return Ring.holding(max(grid * LARGEST_OF_RECORDS * records + noise, differences))
 
 
 def _dealers(federation: Federation, scores: bool) -> tuple[DealerEntry, ...]:
@@ -124,10 +169,12 @@ def scale_of(plan: MaskedPlan, sigma: float, shape: tuple[int, ...]) -> float:
 def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
-    dealing = trust_assumption(plan)
+    dealing, adding = trust_assumption(plan), "every party adds its noise"
+    if plan.fewest_parties < parties:
+        adding = f"every party in an answer adds its noise, at least {plan.fewest_parties}"
     observers = [
-        Observer("the public", "every party adds its noise", factor),
-        Observer("the curator", dealing or "every party adds its noise", factor),
+        Observer("the public", adding, factor),
+        Observer("the curator", dealing or adding, factor),
     ]
     if tolerated:
         observers.append(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import AnswerPending, DeliveriesLost, PartyUnavailable
-from .journal import Answers, NoJournal
+from .journal import Answers, NoJournal, NoNotes, Notes
 
+_K = TypeVar("_K")
 _T = TypeVar("_T")
 _PAUSE_S = 1.0
 
@@ -29,6 +30,7 @@ class Asking:
         away_s: seconds for which a step is retried while parties are unavailable; 0 for no retry.
         sleep: waits for a number of seconds.
         now: monotonic clock, in seconds.
+        notes: store of what else a resumed release needs.
     """
 
     def __init__(
@@ -37,11 +39,14 @@ class Asking:
         away_s: float = 0.0,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
+        notes: Notes | None = None,
     ) -> None:
         self._answers = NoJournal() if answers is None else answers
         self._away_s = away_s
         self._sleep = sleep
         self._now = now
+        self.notes: Notes = NoNotes() if notes is None else notes
+        """Store of what else a resumed release needs."""
 
     def knows(self, query_id: str, query: bytes) -> bool:
         """Whether the query was answered before."""
@@ -62,12 +67,46 @@ class Asking:
             step: asks the parties.
             forget: see `persist`.
         """
+        return self.ask_once(query_id, query, lambda: self.persist(step, forget))
+
+    def ask_once(
+        self, query_id: str, query: bytes, step: Callable[[], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """The same by a step that waits for the parties itself; for the arguments see `ask`."""
         recalled = self._answers.recall(query_id, query)
         if recalled is not None:
             return recalled
-        answered = self.persist(step, forget)
+        answered = step()
         self._answers.keep(query_id, query, answered)
         return answered
+
+    def each(self, steps: Mapping[_K, Callable[[], _T]], spared: int) -> dict[_K, _T]:
+        """What each of several parties replies; some that were unavailable for too long are left out.
+
+        Args:
+            steps: asks one party each, by its place or name; see `persist`.
+            spared: how many may be left out at most.
+
+        Raises:
+            PartyUnavailable: more of them stayed unavailable; names one.
+        """
+        replies: dict[_K, _T] = {}
+        until: float | None = None
+        while True:
+            failed: list[PartyUnavailable] = []
+            for place in [one for one in steps if one not in replies]:
+                try:
+                    replies[place] = steps[place]()
+                except PartyUnavailable as failure:
+                    failed.append(failure)
+            if not failed:
+                return replies
+            until = self._now() + self._away_s if until is None else until
+            if self._now() >= until:
+                if len(failed) > spared:
+                    raise failed[0]
+                return replies
+            self._sleep(_PAUSE_S)
 
     def persist(self, step: Callable[[], _T], forget: Forget) -> _T:
         """Retries a step until it succeeds or parties were unavailable for too long.

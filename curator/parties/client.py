@@ -19,6 +19,7 @@ from ...common.labels import decode_labels
 from ...common.messages import (
     AbandonRequest,
     Acceptance,
+    Agreed,
     AlignRequest,
     AnswerRequest,
     Charged,
@@ -30,7 +31,10 @@ from ...common.messages import (
     OpeningRequest,
     PartyDescription,
     PushRequest,
+    Remaining,
     SignedTerms,
+    Unmasked,
+    Unmasking,
     Verdict,
 )
 from ...common.promises.statement import Claim, Statement
@@ -245,7 +249,13 @@ class PartyClient:
         return codec.decode(Charged, self._single("Charge", [codec.encode(query)])).signature
 
     def answer(
-        self, query: MarginalQuery, rows: int, cells: int, block_rows: int, charges: Sequence[bytes] = ()
+        self,
+        query: MarginalQuery,
+        rows: int,
+        cells: int,
+        block_rows: int,
+        charges: Sequence[bytes] = (),
+        before: Sequence[int] = (),
     ) -> Iterator[NDArray[np.int64]]:
         """The party's noisy integers, in blocks of rows.
 
@@ -255,12 +265,26 @@ class PartyClient:
             cells: integers per row.
             block_rows: rows per block, except for the last block.
             charges: what `charge` returned at each party of the slice; empty if the party charges alone.
+            before: places of the parties that have dropped out, where they may.
 
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
         """
-        frames = self._call("Answer", [codec.encode(AnswerRequest(query, tuple(charges)))])
+        frames = self._call("Answer", [codec.encode(AnswerRequest(query, tuple(charges), tuple(before)))])
         return streams.decode_answer(frames, rows, cells, block_rows)
+
+    def key_points(self, release_id: str) -> bytes:
+        """What the party publishes of the keys of its masks, where parties may drop out."""
+        asked = OpeningRequest(release_id, (), 0, DeliveryKind.KEY_POINTS)
+        return b"".join(streams.decode_payload(self._call("Open", [codec.encode(asked)])))
+
+    def agree(self, remaining: Remaining) -> bytes:
+        """Asks the party to sign who is in an answer; its signature."""
+        return codec.decode(Agreed, self._single("Agree", [codec.encode(remaining)])).signature
+
+    def unmask(self, asked: Unmasking) -> Unmasked:
+        """Asks the party for its part of the masks that hide a sum."""
+        return codec.decode(Unmasked, self._single("Unmask", [codec.encode(asked)]))
 
     def labels(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> list[str]:
         """The labels that the party states of an open category; for `charges` see `answer`."""

@@ -23,12 +23,15 @@ class RetryPolicy:
         tries: largest number of tries of a call to an unreachable party.
         first_pause_s: seconds between the first two tries; each further pause is twice as long.
         longest_pause_s: longest pause, in seconds.
+        away_s: seconds for which a release asks a party again that does not answer; then it stops, or goes on
+            without the party if its terms allow that.
         arrival_s: seconds to wait for an attached party; it dials at least every five seconds.
         answer_s: seconds to wait for the answer of a party that is reached by files.
     """
 
     call_s: float = 3600.0
     tries: int = 6
+    away_s: float = 60.0
     first_pause_s: float = 0.2
     longest_pause_s: float = 10.0
     arrival_s: float = 20.0

@@ -58,6 +58,30 @@ class NoJournal:
         """Nothing."""
 
 
+class Notes(Protocol):
+    """A store of notes."""
+
+    def note(self, name: str) -> bytes | None:
+        """The note under a name; None if there is none."""
+        ...
+
+    def note_once(self, name: str, value: bytes) -> bytes:
+        """Adds a note unless the name is taken; returns the note under the name, durable on return."""
+        ...
+
+
+class NoNotes:
+    """Keeps nothing: for simulations, which are not resumed."""
+
+    def note(self, name: str) -> bytes | None:
+        """Nothing."""
+        return None
+
+    def note_once(self, name: str, value: bytes) -> bytes:
+        """The value."""
+        return value
+
+
 class Journal:
     """The file from which a release resumes after its curator died; as confidential as the parties' openings.
 
@@ -199,6 +223,10 @@ class Journal:
         noted = self.note(name)
         assert noted is not None
         return noted
+
+    def note_latest(self, name: str, value: bytes) -> None:
+        """Adds a note, in place of an earlier one."""
+        self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
 
     def bind(self, kind: str, of: str, digest: str) -> str:
         """Keeps what a secret of the curator's own dealer hides; see `BindingStore`."""

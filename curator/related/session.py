@@ -24,7 +24,7 @@ from ..people.files import file_name
 from ..people.release import PeopleRelease
 from ..releasing.over_parties import release_over_parties
 from ..releasing.release import Released, ReleaseOrder
-from ..releasing.session import AWAY_S, Session
+from ..releasing.session import Session
 from ..results import outputs as files
 from .making import Making
 from .planned import connected, related_order, tables_of
@@ -135,7 +135,7 @@ class _Parts:
                     supposed=supposed,
                     marks=session.home.marks(),
                     publish=publish,
-                    away_s=AWAY_S,
+                    away_s=session.plan.retry_policy.away_s,
                     report=self.report,
                 )
             except MosaicError:

@@ -23,6 +23,7 @@ from ...common.messages import PROTOCOL_VERSION, Acceptance
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ROWS_PER_PERSON, Adjacency
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.dropouts.plan import MAY_DROP_OUT
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
@@ -31,6 +32,7 @@ from ...common.terms import Purpose, ReleaseTerms, counts_people
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
 from ..measurers.measurer import Measurer
+from ..measurers.planning import dropout_plan
 from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
@@ -94,7 +96,13 @@ class Proposal:
                 f"protocol: over parties of one slice expected {MASKED.name!r} for people with all "
                 f"rows, got {name!r}; change it, or state a number in {ROWS_PER_PERSON}"
             )
-        plan = measuring(name).plan(federation, self.granted, unit, self.spec.collusions)
+        asked, lost = (federation, self.granted, unit, self.spec.collusions), self.spec.may_drop_out
+        if lost and self.purpose.labels is not None:
+            raise DataError(
+                f"{MAY_DROP_OUT}: labels of open categories need all parties; leave it out, or list all "
+                "categories in the domain"
+            )
+        plan = dropout_plan(*asked, lost) if lost else measuring(name).plan(*asked)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.spec.check).with_sample(self.spec.sample)
         spec = self.spec if self.copies == 1 else replace(self.spec, budget=Budget(zcdp_rho=self.charged_rho))

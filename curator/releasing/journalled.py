@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from ...common.canonical.terms import decode_terms, encode_terms
@@ -10,7 +11,9 @@ from ...common.crypto.identity import Identity
 from ...common.errors import MosaicError
 from ...common.history import START
 from ...common.promises.statement import Claim, check_statement
+from ...common.protocols.dropouts.plan import DropoutPlan
 from ...common.terms import ReleaseTerms
+from ..certificates.certificate import Certificate
 from ..certificates.statements import Signatures
 from ..certificates.verify import sign_terms
 from ..parties.asking import Asking
@@ -45,33 +48,61 @@ def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
 
 
 def signatures_of(
-    claim: Claim, agreement: Agreement, asking: Asking, marks: Marks | None = None
+    claim: Claim,
+    agreement: Agreement,
+    asking: Asking,
+    marks: Marks | None = None,
+    gone: Collection[str] = (),
 ) -> Signatures:
     """The signed statements of the parties and dealers on a release, each checked.
 
-    A curator that deals signs nothing but the terms.
+    A curator that deals signs nothing but the terms. Parties that dropped out before, and those that do so
+    now where the terms allow it, are left out.
 
     Args:
         claim: certificate that they are asked to sign.
         agreement: who takes part, and the terms that they accepted.
         asking: how to wait for them.
         marks: marks of their ledgers that were seen before; kept up to date.
+        gone: names of the parties that dropped out before.
     """
     marks = Marks() if marks is None else marks
     terms = encode_terms(agreement.terms)
     clients = agreement.federation.clients_of(agreement.terms)
     identities = {entry.name: entry.identity for entry in agreement.terms.plan.participants}
-    for client in clients.values():
-        client.foresee("Certify", claim)
-    statements = {
-        name: asking.persist(partial(client.certify, claim), nothing_delivered)
-        for name, client in clients.items()
-    }
+    plan = agreement.terms.plan
+    if isinstance(plan, DropoutPlan):
+        left = {name: partial(client.certify, claim) for name, client in clients.items() if name not in gone}
+        statements = asking.each(left, plan.may_drop_out - len(gone))
+    else:
+        for client in clients.values():
+            client.foresee("Certify", claim)
+        statements = {
+            name: asking.persist(partial(client.certify, claim), nothing_delivered)
+            for name, client in clients.items()
+        }
     for name, statement in statements.items():
         check_statement(statement, identities[name], terms, claim.certificate)
         marks.follow(name, identities[name], START, statement.mark)
-    parties = {entry.name: statements.pop(entry.name) for entry in agreement.terms.plan.roster}
+    parties = {entry.name: statements.pop(entry.name) for entry in plan.roster if entry.name in statements}
     return Signatures.of(terms, agreement.signature, parties, statements)
+
+
+def end_at_dropped_out(agreement: Agreement, certificate: Certificate) -> None:
+    """Ends a certified release at the parties that did not sign, where they can be reached again.
+
+    Their keys are erased, and what they did not spend is no longer reserved.
+
+    Args:
+        agreement: who took part.
+        certificate: with signatures.
+    """
+    signing = () if certificate.signed is None else certificate.signed.parties
+    missing = {member.name for member in agreement.terms.plan.roster} - {said.name for said in signing}
+    for name, client in agreement.federation.clients_of(agreement.terms).items():
+        if name in missing:
+            with contextlib.suppress(MosaicError):
+                client.abandon(agreement.terms.release_id)
 
 
 def _abandonment_text(failed: Mapping[str, str]) -> str:

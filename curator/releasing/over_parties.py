@@ -24,16 +24,17 @@ from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.alignments import Aligned
 from ..parties.asking import Asking
-from ..parties.client import Connection
+from ..parties.client import Connection, SlowConnection
 from ..parties.dealer import CuratorDealer
 from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import agree
-from .journalled import giving_up, sealing, signatures_of
+from .journalled import end_at_dropped_out, giving_up, sealing, signatures_of
 from .memory import check_memory
 from .planning.plan import ReleasePlan
 from .release import Released, ReleaseOrder, make_release
+from .remembered import RememberedConnection
 
 
 def release_over_parties(
@@ -79,7 +80,19 @@ def release_over_parties(
         PolicyError: a party does not allow the release. It is abandoned unless it waits for an operator.
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
-    order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
+    order, keys, asking = (
+        order or order_of(plan),
+        RandomStream(journal.key),
+        Asking(journal, away_s, notes=journal),
+    )
+    if order.spec.may_drop_out:
+        links = [
+            [
+                link if isinstance(link, SlowConnection) else RememberedConnection(link, name, journal)
+                for name, link in zip(names, row, strict=True)
+            ]
+            for names, row in zip(plan.slices, links, strict=True)
+        ]
     asked = today or datetime.now(UTC).date()
     about = replace(order.spec.about, asked=asked.isoformat())
     proposal = order.with_spec(about=about).proposal(journal.release_id)
@@ -120,7 +133,9 @@ def release_over_parties(
             "the table format and the version, and on the machine, that began it"
         )
     claim = Claim(journal.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
-    signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
+    gone = [one.party for one in certificate.dropouts]
+    signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks, gone))
+    end_at_dropped_out(agreement, signed)
     return Released(made.synthetic, made.fitted, signed)
 
 

@@ -13,11 +13,13 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
+from ...common.errors import DataError
 from ...common.extensions import origin
 from ...common.labels import LabelSearch, label_search
 from ...common.measurement import Measurement
 from ...common.privacy.rounding import float_below
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.dropouts.plan import MAY_DROP_OUT
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol, protocol_named
 from ...common.release_spec import ReleaseSpec
@@ -79,6 +81,11 @@ class ReleaseOrder:
 
     def __post_init__(self) -> None:
         self.spec.check_protocol(self.protocol)
+        if self.spec.may_drop_out and (self.domain.open or self.chosen is not None):
+            raise DataError(
+                f"{MAY_DROP_OUT}: expected a domain that states all codes, since a release that chooses "
+                "codes needs all parties, got another; state them, or leave it out"
+            )
 
     def with_spec(self, **changes: Any) -> ReleaseOrder:
         """The same order with other options of its description, by name."""
@@ -202,6 +209,7 @@ def make_release(
         observers=measurer.observers,
         packages=_packages(order, measurer),
         opinions=opinions(),
+        dropouts=measurer.dropouts,
     )
     return Released(synthetic, fitted, certificate)
 

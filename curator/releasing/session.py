@@ -31,8 +31,6 @@ from .release import Released
 
 _FORMAT, _SAFE, _ALIGNMENT = "table_format", "spreadsheet_safe", "alignment"
 _DOMAIN, _DOMAIN_FILE, _WORKLOAD, _SETTINGS = "domain", "domain_file", "workload", "settings"
-AWAY_S = 60.0
-"""Seconds that a release waits for an unavailable party."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ class Session:
             if plan.bins_share is not None:
                 secret = private_folder(self.folder) / BINS
                 choosing = BinsSession(self.folder / BINS, secret, self.home, plan, self.journal)
-                choice = choosing.choose(slices, watching, aligned, AWAY_S, report)
+                choice = choosing.choose(slices, watching, aligned, self.plan.retry_policy.away_s, report)
                 order = replace(order_of(plan, choice.chosen), before=choice.before)
 
             def publish(made: Released) -> dict[str, str]:
@@ -176,7 +174,7 @@ class Session:
                 order=order,
                 marks=self.home.marks(),
                 publish=publish,
-                away_s=AWAY_S,
+                away_s=self.plan.retry_policy.away_s,
                 report=report,
             )
             files.write_certificate(self.folder, released.certificate)
@@ -193,7 +191,9 @@ class Session:
         if noted is not None:
             made = alignments.load(noted.decode())
         else:
-            made = alignments.find(links, AWAY_S) or alignments.make(links, AWAY_S)
+            made = alignments.find(links, self.plan.retry_policy.away_s) or alignments.make(
+                links, self.plan.retry_policy.away_s
+            )
             self.journal.note_once(_ALIGNMENT, made.alignment_id.encode())
         return made.for_population(self.plan.alignment.population)
 

@@ -12,6 +12,7 @@ from ...common.crypto.digests import content_digest
 from ...common.crypto.identity import Identity, verify
 from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.errors import ProtocolError
+from ...common.promises.remaining import REMAINING
 from ...common.promises.statement import ENTRY
 from ...common.queries import Asked, MarginalQuery
 from ...common.terms import ReleaseTerms
@@ -105,6 +106,10 @@ class Account(AcceptedRelease):
         for party, charge in zip(parties, charges, strict=True):
             verify(party, ENTRY, entry.link, charge)
         return RandomStream(entry.noise_key)
+
+    def sign_remaining(self, message: bytes) -> bytes:
+        """The party's signature over who is in an answer."""
+        return self._identity.sign(REMAINING, message)
 
     def bind_answer(self, query: Asked, answer: NDArray[np.int64]) -> NDArray[np.int64]:
         """The answer to a charged query, after it is bound to it.

@@ -10,7 +10,7 @@ from ...common.data.domain import Domain
 from ...common.data.rows import Rows
 from ...common.data.view import View
 from ...common.errors import PolicyError, ProtocolError
-from ...common.messages import DealRequest, Delivery, Introduction
+from ...common.messages import DealRequest, Delivery, Introduction, Remaining, Unmasked, Unmasking
 from ...common.protocols.masked.plan import Chain
 from ...common.queries import AnswerForm, MarginalQuery, ScoreQuery
 from ...common.terms import ReleaseTerms
@@ -71,6 +71,27 @@ class Answerer(ABC):
         raise ProtocolError(
             f"the protocol {self.account.terms.spec.protocol!r} charges when it answers; query the answer"
         )
+
+    def key_points(self) -> Iterator[bytes]:
+        """What the party publishes of the keys of its masks, where parties may drop out; else refuses."""
+        raise self._nobody_drops_out()
+
+    def agree(self, remaining: Remaining) -> bytes:
+        """The party's signature over who is in an answer, where parties may drop out; else refuses."""
+        raise self._nobody_drops_out()
+
+    def unmask(self, asked: Unmasking) -> Unmasked:
+        """The party's part of the masks of a sum, where parties may drop out; else refuses."""
+        raise self._nobody_drops_out()
+
+    def answer_without(self, query: MarginalQuery, before: Sequence[int]) -> Iterator[bytes]:
+        """The frames of an answer after parties dropped out, where they may; else refuses.
+
+        Args:
+            query: see `answer`.
+            before: their places in the roster.
+        """
+        raise self._nobody_drops_out()
 
     @abstractmethod
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
@@ -175,6 +196,9 @@ class Answerer(ABC):
     def multiply(self, chains: Sequence[Chain]) -> None:
         """Computes shares of products from the deliveries."""
         raise self._nothing_shared()
+
+    def _nobody_drops_out(self) -> ProtocolError:
+        return ProtocolError("no party may drop out of the release, as its terms say; compare the plan")
 
     def _nothing_aligned(self) -> ProtocolError:
         return ProtocolError(

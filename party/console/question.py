@@ -206,6 +206,7 @@ def _trust_sentences(form: dict[str, Any]) -> list[str]:
         return [f"Trusted: {form['protocol']['trusted']}."]
     return [
         _colluding(masked["tolerated"], masked["others"]),
+        *_dropout_sentences(masked["may_drop_out"], masked["parties"]),
         *_dealer_sentences(masked["dealers"]),
         *_evaluator_sentences(masked),
     ]
@@ -215,6 +216,15 @@ def _colluding(tolerated: int, others: int) -> str:
     if tolerated >= others:
         return "Nothing of the other parties: they may all work together against your institution."
     return f"At most {tolerated} of the {others} other parties work together against your institution."
+
+
+def _dropout_sentences(most: int, parties: int) -> list[str]:
+    if not most:
+        return []
+    return [
+        f"At most {most} of the {parties} parties drop out; with more, the release stops and nothing more is "
+        "learned."
+    ]
 
 
 def _dealer_sentences(dealers: list[str]) -> list[str]:

@@ -165,6 +165,8 @@ def _masked_form(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
         "evaluators": evaluators,
         "this_party_evaluates": own in evaluators,
         "sample": plan.sample,
+        "may_drop_out": len(plan.roster) - plan.fewest_parties,
+        "parties": len(plan.roster),
     }
 
 

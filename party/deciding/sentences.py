@@ -104,6 +104,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
         yield "dealers", _dealers(masked["dealers"])
         yield "evaluators", _evaluators(masked)
+        if masked["may_drop_out"]:
+            yield "dropouts", _dropouts(masked["may_drop_out"], masked["parties"])
         if masked["sample"]:
             yield (
                 "sample",
@@ -120,6 +122,14 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "decision", _decision(decision)
     if missing := missing_approvals(form):
         yield "waits", missing
+
+
+def _dropouts(most: int, parties: int) -> str:
+    return (
+        f"up to {most} of the {parties} parties may drop out for good, and the release ends without them; "
+        "each adds more noise, so that the promise holds for the records of all. If this party does not "
+        "answer for too long, what it charged stays charged"
+    )
 
 
 def _dealers(names: list[str]) -> str:

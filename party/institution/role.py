@@ -21,6 +21,9 @@ from ...common.messages import (
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
+    Remaining,
+    Unmasked,
+    Unmasking,
     Verdict,
 )
 from ...common.privacy.spending import Cost
@@ -226,8 +229,18 @@ class Role(ABC, Generic[Active]):
         """Charges a query and signs the charge; refuses by default."""
         raise self._no_part("charges nothing")
 
-    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
+    def answer(
+        self, query: MarginalQuery, charges: Sequence[bytes] = (), before: Sequence[int] = ()
+    ) -> Iterator[bytes]:
         """The frames of a noisy answer; refuses by default."""
+        raise self._no_part("answers no queries")
+
+    def agree(self, remaining: Remaining) -> bytes:
+        """Signs who is in an answer; refuses by default."""
+        raise self._no_part("answers no queries")
+
+    def unmask(self, asked: Unmasking) -> Unmasked:
+        """Tells masks of a sum; refuses by default."""
         raise self._no_part("answers no queries")
 
     def prepare_scores(self, query: ScoreQuery) -> None:

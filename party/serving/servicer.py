@@ -14,6 +14,7 @@ from ...common.errors import PartyUnavailable, PolicyError, ProtocolError
 from ...common.frames import MESSAGE_BYTES
 from ...common.messages import (
     Acknowledgement,
+    Agreed,
     Charged,
     Delivery,
     PartyDescription,
@@ -157,7 +158,21 @@ class PartyServicer:
             case "Answer":
                 asked = codec.decode_request(method, _only(requests))
                 yield from self._stream(
-                    asked.query.release_id, caller, lambda: party.answer(asked.query, asked.charges)
+                    asked.query.release_id,
+                    caller,
+                    lambda: party.answer(asked.query, asked.charges, asked.before),
+                )
+            case "Agree":
+                remaining = codec.decode_request(method, _only(requests))
+                yield from self._stream(
+                    remaining.release_id,
+                    caller,
+                    lambda: iter([codec.encode(Agreed(party.agree(remaining)))]),
+                )
+            case "Unmask":
+                masks = codec.decode_request(method, _only(requests))
+                yield from self._stream(
+                    masks.remaining.release_id, caller, lambda: iter([codec.encode(party.unmask(masks))])
                 )
             case "Certify":
                 claim = codec.decode_request(method, _only(requests))

@@ -147,8 +147,8 @@ def test_an_alignment_that_stopped_is_abandoned_or_resumed_with_its_release(hosp
     def unreachable(agreement, keys):
         raise PartyUnavailable("party 'south' does not answer")
 
+    edit(hospitals.plan, {"[network]": "[network]\naway_seconds = 0"})
     with monkeypatch.context() as patched:
-        patched.setattr("dpmosaic.curator.releasing.session.AWAY_S", 0.0)
         patched.setattr("dpmosaic.curator.releasing.aligning.over_parties.match_slices", unreachable)
         stopped = hospitals.dpmosaic("curator", "align", hospitals.plan, fails=True)
         command = "or end it with: dpmosaic curator abandon "

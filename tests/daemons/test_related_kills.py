@@ -10,9 +10,7 @@ from dpmosaic.common.errors import DeliveriesLost, PartyUnavailable
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.curator.people.release import PeopleRelease, load_people
-from dpmosaic.curator.related import session as related_session
 from dpmosaic.curator.related.session import RelatedSession, _Parts
-from dpmosaic.curator.releasing import session as releasing_session
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.party.accounts.ledger import Ledger
@@ -148,14 +146,11 @@ def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(tmp_pa
     check(made, out, PARTS + 1)
 
 
-def test_a_release_that_stops_because_deliveries_are_lost_is_resumed_and_charges_nothing_twice(
-    tmp_path, monkeypatch
-):
+def test_a_release_that_stops_because_deliveries_are_lost_is_resumed_and_charges_nothing_twice(tmp_path):
     """A party is killed every some calls; the curator delivers nothing again before it is resumed."""
     made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
     name, stops = made.all_names[1], []
-    for module in (related_session, releasing_session):
-        monkeypatch.setattr(module, "AWAY_S", 0.0)
+    made.plan.write_text(made.plan.read_text() + "\n[network]\naway_seconds = 0\n")
     with made.running() as daemons:
         while True:
             # Rarer after each stop: a part ends only if its party lives through a whole step.

@@ -41,11 +41,15 @@ MESSAGES = {
 }
 """The type of the requests of every method."""
 
+DROPOUTS = "masked, of which a party may drop out"
+"""Named as a protocol here."""
+
 PROTOCOLS = {
     "trusted": "1x1",
     "masked": (layout(7, "ab c"), layout(5, "abc")),
     "indicator": "1x2",
     ALIGNMENT: "1x2",
+    DROPOUTS: "4x1",
 }
 """Protocols, and the grid of their parties; together their releases use every method."""
 
@@ -84,7 +88,7 @@ def parties_of(protocol):
     if protocol == ALIGNMENT:
         return Aligning([[["p", "q", "r"], ["q", "r", "s", ""]]], seed=1).links
     pieces = cut(TABLE, PROTOCOLS[protocol])
-    policy = policy_for(protocol, PrivacyUnit(Adjacency.ZERO_OUT), 2.0)
+    policy = policy_for(protocol.split(",")[0], PrivacyUnit(Adjacency.ZERO_OUT), 2.0)
     policy = replace(policy, dealers=frozenset({DEALER}), may_deal=True)
     links = start_parties(pieces, policy, RandomStream.from_seed(1))
     if protocol == "masked":
@@ -124,7 +128,7 @@ def release_of(protocol):
     if protocol == ALIGNMENT:
         return alignment_of(recorded, sent)
     check = "one-hot" if protocol == "masked" else ""
-    spec = replace(SPEC, protocol=protocol, check=check)
+    spec = replace(SPEC, protocol=protocol.split(",")[0], check=check, may_drop_out=protocol == DROPOUTS)
     proposal = Proposal("0" * 32, spec, Fraction(2), PURPOSE)
     dealers = [DEALER] if protocol == "masked" else []
     agreement = agree(DOMAIN, recorded, proposal, dealers=dealers, direct=DirectStreams.ALLOWED)
@@ -299,7 +303,7 @@ class Fuzzer:
             case FieldDescriptor.CPPTYPE_DOUBLE:
                 return EXTREME_FLOATS[int(rng.integers(len(EXTREME_FLOATS)))]
             case FieldDescriptor.CPPTYPE_ENUM:
-                return int(rng.integers(0, 17))
+                return int(rng.integers(0, 18))
         number = EXTREME_NUMBERS[int(rng.integers(len(EXTREME_NUMBERS)))]
         low, high = _RANGES[field.cpp_type]
         return number if low <= number <= high else None

@@ -50,7 +50,9 @@ class AnswerBounds:
             )
 
 
-def marginal_bounds(plan: MaskedPlan, view: View, sigma: float, *, sampled: bool = False) -> AnswerBounds:
+def marginal_bounds(
+    plan: MaskedPlan, view: View, sigma: float, *, sampled: bool = False, counted: int | None = None
+) -> AnswerBounds:
     """Bounds of what parties send of a view.
 
     Args:
@@ -58,11 +60,13 @@ def marginal_bounds(plan: MaskedPlan, view: View, sigma: float, *, sampled: bool
         view: what is measured; outside of its boxes records may lie.
         sigma: charged scale of the noise, in counts.
         sampled: whether only sampled rows are counted.
+        counted: number of records that are counted; None for all, or those of the sample.
     """
     if view.interaction:
         largest = plan.largest(sigma, interaction=view.interaction_shape(plan.domain))
         return AnswerBounds(-largest, largest)
-    counted = sum(map(plan.opened_records, range(plan.slice_count))) if sampled else plan.record_count
+    if counted is None:
+        counted = sum(map(plan.opened_records, range(plan.slice_count))) if sampled else plan.record_count
     records, noise = plan.noise.grid(sigma) * counted, plan.noise.largest(sigma)
     noise_total = plan.noise.largest_total(sigma, view.size(plan.domain))
     # Of the positions of an alignment, nobody knows how many count; nor who has rows.

@@ -105,7 +105,7 @@ class MaskedPlan(Partition):
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
         # Refuses a number of tolerated collusions that leaves no honest party.
-        DistributedNoise(len(self.roster), self.tolerated, self.parts)
+        self.noise  # noqa: B018
 
     def _check_people(self) -> None:
         """Refuses what vectors of people do not have.
@@ -152,7 +152,12 @@ class MaskedPlan(Partition):
     @property
     def options(self) -> Mapping[str, Any]:
         """See `Partition.options`."""
-        return {"collusions": self.tolerated, "check": self.check, "sample": self.sample or None}
+        return {
+            **super().options,
+            "collusions": self.tolerated,
+            "check": self.check,
+            "sample": self.sample or None,
+        }
 
     @property
     def evaluator_names(self) -> tuple[str, ...]:
@@ -177,7 +182,13 @@ class MaskedPlan(Partition):
     @cached_property
     def noise(self) -> DistributedNoise:
         """The noise that all parties draw together."""
-        return DistributedNoise(len(self.roster), self.tolerated, self.parts)
+        parties = len(self.roster)
+        return DistributedNoise(parties, self.tolerated, self.parts, parties - self.fewest_parties)
+
+    @property
+    def fewest_parties(self) -> int:
+        """Number of parties whose answers are in every sum that is opened."""
+        return len(self.roster)
 
     def slice_parts(self, number: int) -> int:
         """In how many parts each party of a slice counts a person, so that the product over all has no more.

@@ -425,6 +425,9 @@ const verifier = (() => {
     need(form instanceof Map && form.get("format") === FORMAT.certificate, `expected a file of the format ${FORMAT.certificate}`);
     const content = new Map(form);
     content.delete("format");
+    const spec = content.get("plan") instanceof Map && content.get("plan").get("spec");
+    const dropping = spec instanceof Map && spec.has("may_drop_out");
+    need(!dropping, "a release whose parties may drop out is not verified here; use dpmosaic curator verify");
     return Certificate.read(content, "certificate");
   };
   const digestOf = (certificate, outputs = certificate.outputs) => {

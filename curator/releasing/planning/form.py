@@ -71,6 +71,9 @@ _NETWORK = Table(
     {
         "call_seconds": Key(POSITIVE, "Deadline of one call to a party."),
         "tries": Key(whole(1), "Tries of a call to a party that cannot be reached."),
+        "away_seconds": Key(
+            Number(least=0.0), "Wait for a party that is away; then the release stops or goes on."
+        ),
         "answer_days": Key(
             Number(least=0.0, most=3650.0),
             "Days to wait for the answer of a party by files; 0 to stop, and resume then.",

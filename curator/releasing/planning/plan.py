@@ -18,6 +18,7 @@ from ....common.forms.tables import check_file
 from ....common.privacy.budget import Budget
 from ....common.privacy.cost import ROWS_PER_PERSON
 from ....common.privacy.rows_of_person import ALL
+from ....common.protocols.dropouts.plan import MAY_DROP_OUT
 from ....common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ....common.protocols.registry import MASKED, Protocol, protocol_named
 from ....common.release_spec import ReleaseSpec
@@ -29,7 +30,7 @@ from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
 from .tables import PlannedTables
 
-_CALLS = {"call_seconds": "call_s", "tries": "tries"}
+_CALLS = {"call_seconds": "call_s", "tries": "tries", "away_seconds": "away_s"}
 """Keys of [network] -> fields of `RetryPolicy`."""
 
 
@@ -116,6 +117,11 @@ class ReleasePlan:
             raise DataError(
                 f"plan: the protocol {protocol.name!r} is for one party with the whole table; choose another"
             )
+        if spec.may_drop_out and ("bins" in form or "alignment" in form):
+            raise DataError(
+                f"plan: {MAY_DROP_OUT} goes with a release of its own, without [bins] and [alignment]; leave "
+                "it out, or state all codes in the domain"
+            )
         dealers = _dealers(release, protocol, slices)
         tables = _tables(form, folder, spec)
         target = release.get("target")
@@ -193,7 +199,7 @@ def _tables(form: Mapping[str, Any], folder: Path, spec: ReleaseSpec) -> Planned
         if any("holds" in piece for piece in slices):
             raise DataError("plan: holds goes with [tables.NAME]; take it out")
         return None
-    for key in ("workload", "target", "sample", "check"):
+    for key in ("workload", "target", "sample", "check", MAY_DROP_OUT):
         if key in release:
             raise DataError(f"plan: {key} in [release] goes with a single table; take it out")
     if any("leaves_out" in piece for piece in slices):

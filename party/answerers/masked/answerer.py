@@ -10,7 +10,15 @@ from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
 from ....common.dealing.evaluator import Resharing
 from ....common.errors import PolicyError, ProtocolError
-from ....common.messages import DealRequest, Delivery, DeliveryKind, Introduction
+from ....common.messages import (
+    DealRequest,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    Remaining,
+    Unmasked,
+    Unmasking,
+)
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.queries import AnswerForm, MarginalQuery, ScoreQuery
 from ....common.terms import ReleaseTerms
@@ -156,15 +164,35 @@ class MaskedAnswerer(Answerer):
             self.institution.rules.policy.check_cells(session.cells(chain))
         session.multiply(chains)
 
+    def key_points(self) -> Iterator[bytes]:
+        """What the party publishes of the keys of its masks; see `Dropouts.points`."""
+        return self._introduced_session().dropouts.points()
+
+    def agree(self, remaining: Remaining) -> bytes:
+        """The party's signature over who is in an answer; see `Dropouts.agree`."""
+        return self._introduced_session().dropouts.agree(remaining)
+
+    def unmask(self, asked: Unmasking) -> Unmasked:
+        """The party's part of the masks that hide a sum; see `Dropouts.unmask`."""
+        return self._introduced_session().dropouts.unmask(asked)
+
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of this party's share plus its noise and its mask; see `Answerer.answer`."""
+        return self._answer(query, ())
+
+    def answer_without(self, query: MarginalQuery, before: Sequence[int]) -> Iterator[bytes]:
+        """The same after parties dropped out; see `Answerer.answer_without`."""
+        return self._answer(query, before)
+
+    def _answer(self, query: MarginalQuery, before: Sequence[int]) -> Iterator[bytes]:
         session = self._introduced_session()
         plan, ring, view = session.plan, session.plan.ring, query.view
         if not ring.holds(plan.largest(query.sigma, interaction=view.interaction_shape(plan.domain))):
             raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
+        session.check_before(query_digest(query), before)
         share = session.share(view)
         stream = self.account.charge(query)
-        answer = session.answer(query_digest(query), query.sigma, share, stream, view)
+        answer = session.answer(query_digest(query), query.sigma, share, stream, view, before)
         return encode_answer([self.account.bind_answer(query, answer)], ring.word_bytes)
 
     def _score_run(self, query: ScoreQuery) -> ScoreRun:
@@ -198,6 +226,7 @@ class MaskedAnswerer(Answerer):
             account.keys,
             account.binding,
             account.allowance,
+            account.sign_remaining,
         )
 
     def _place(self) -> int:

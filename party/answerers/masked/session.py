@@ -22,6 +22,7 @@ from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction
 from ....common.promises.binding import Binding, digest_of_labels
 from ....common.protocols.arithmetic.ring import Words
+from ....common.protocols.dropouts.plan import DropoutPlan
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
 from ....common.protocols.masked.masks import Mask
@@ -44,6 +45,7 @@ from ....common.wire.streams import row_blocks
 from ...policies.allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
+from .dropouts import Dropouts, Signing
 from .opened_rows import OpenedRows, Tested
 from .openings import Openings, opened_labels
 from .order import RecordOrder
@@ -67,6 +69,7 @@ class MaskedSession:
         salts: source of salts.
         binding: what this party received of the others, and hid.
         allowance: what the release may use of the machine.
+        sign: signs who is in an answer, where parties may drop out.
 
     Raises:
         ProtocolError: an acceptance is not signed by the party in the plan.
@@ -83,6 +86,7 @@ class MaskedSession:
         salts: FreshKeys,
         binding: Binding,
         allowance: Allowance,
+        sign: Signing,
     ) -> None:
         if terms.masked_plan is None:
             raise ProtocolError(f"a release by the protocol {terms.spec.protocol!r} has no products")
@@ -109,6 +113,22 @@ class MaskedSession:
         self._row_products = DealtRows(plan, self.me, self._seeds, self.peers, allowance.disk)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, DealtShare] = {}
+        self._dropouts = (
+            Dropouts(plan, terms_digest(terms), me, secret, self._streams, binding, sign)
+            if isinstance(plan, DropoutPlan)
+            else None
+        )
+
+    @property
+    def dropouts(self) -> Dropouts:
+        """The party's masks where parties may drop out.
+
+        Raises:
+            ProtocolError: none may in this release.
+        """
+        if self._dropouts is None:
+            raise ProtocolError("no party may drop out of the release, as its terms say; compare the plan")
+        return self._dropouts
 
     def cells(self, chain: Chain, *, parts: int = 2, holder: int | None = None) -> int:
         """Cells of the product of a chain's parts.
@@ -350,8 +370,27 @@ class MaskedSession:
             share[-1] = 0
         return view.in_boxes(share, domain)
 
+    def check_before(self, query: str, before: Sequence[int]) -> None:
+        """Refuses to answer a query without parties that have not dropped out, or with one that has.
+
+        Args:
+            query: digest of the query.
+            before: places of the parties that have dropped out.
+
+        Raises:
+            ProtocolError: see `Dropouts.check_asked`.
+        """
+        if before or self._dropouts is not None:
+            self.dropouts.check_asked(query, before)
+
     def answer(
-        self, query: str, sigma: float, share: Words, stream: RandomStream, view: View | None = None
+        self,
+        query: str,
+        sigma: float,
+        share: Words,
+        stream: RandomStream,
+        view: View | None = None,
+        before: Sequence[int] = (),
     ) -> NDArray[np.int64]:
         """A share plus the party's noise and mask: ring words as integers, with the shape that is sent.
 
@@ -361,13 +400,17 @@ class MaskedSession:
             share: exact share, shape (values,).
             stream: stream of the noise.
             view: of which the share is; None for scores.
+            before: places of the parties that have dropped out, where they may.
         """
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
         interaction = () if view is None else view.interaction_shape(self.plan.domain)
         words = difference_count(interaction) if interaction else share.size
-        others = {place: self._streams[place] for place in range(len(self.plan.roster)) if place != self.me}
-        mask = reveal.pairwise_mask(ring, self.me, others, query, words)
+        if self._dropouts is not None:
+            mask = self._dropouts.mask(query, before, words)
+        else:
+            others = {p: self._streams[p] for p in range(len(self.plan.roster)) if p != self.me}
+            mask = reveal.pairwise_mask(ring, self.me, others, query, words)
         grid, parts = self.plan.noise.grid(sigma), self.plan.parts
         return ring.as_signed(reveal.masked_answer(ring, share, grid, noise, mask, interaction, parts))
 

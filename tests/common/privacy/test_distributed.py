@@ -240,3 +240,20 @@ def test_refuses_noise_of_no_party(parties):
 def test_refuses_collusions_that_leave_nobody_honest(tolerated):
     with pytest.raises(BudgetError, match="0 to 2 of 3 parties"):
         DistributedNoise(3, tolerated)
+
+
+def test_noise_that_may_be_missing_is_made_up_for_by_the_others():
+    """Of 20 parties, two may be missing: at most 1.1 times the deviation, with and without them."""
+    sigma, plain, spared = 40.0, DistributedNoise(20, 1), DistributedNoise(20, 1, lost=2)
+    for parties, ratio in ((20, math.sqrt(19 / 17)), (18, math.sqrt(18 / 17 * 19 / 20))):
+        found = spared.total_sigma(sigma, parties) / plain.total_sigma(sigma)
+        assert found == pytest.approx(ratio, rel=1e-12)
+        assert found <= 1.1
+    # Without the two missing and the colluding one.
+    assert spared.total_sigma(sigma, 17) == pytest.approx(sigma, rel=1e-12)
+    assert spared.factor == pytest.approx(math.sqrt(18 / 17))
+
+
+def test_parties_that_may_be_missing_leave_an_honest_one():
+    with pytest.raises(BudgetError, match="expected 0 to 0 of 3 parties"):
+        DistributedNoise(3, 1, lost=2)
