@@ -84,6 +84,7 @@ LIGHT = [
 """Commands that read a small file or folder and print, and what they need; also numpy for numbers."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "needed"), LIGHT)
 def test_a_light_command_imports_neither_transport_nor_engines_nor_numerics(folders, typed, needed):
     assert packages_imported_by(*typed.split(), cwd=folders) & SLOW_TO_IMPORT <= needed
@@ -99,6 +100,7 @@ def test_the_list_of_commands_says_of_each_what_its_own_help_says_first(name):
     assert COMMANDS[name][1] == load_command(name).help.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_a_command_refuses_a_missing_argument_with_the_status_of_a_usage_error():
     done = subprocess.run(
         [sys.executable, "-c", "from dpmosaic.command import main; main()", "simulate"],
@@ -110,6 +112,7 @@ def test_a_command_refuses_a_missing_argument_with_the_status_of_a_usage_error()
     assert "Missing argument" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_warning_and_an_error_are_one_sentence_each(tmp_path):
     (tmp_path / "rows.csv").write_text(",age\n1,21\n2,22\n")
     (tmp_path / "records.csv").write_text("Anna,1968-03-14\nBert,1951-02-11\n")

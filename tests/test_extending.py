@@ -11,6 +11,8 @@ import pytest
 
 import dpmosaic
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parent.parent / "docs" / "example"
 DPMOSAIC = ("-c", "from dpmosaic.command import main; main()")
 

@@ -64,6 +64,7 @@ def test_pairs_of_its_rows_are_as_close_as_those_of_the_product(page):
     assert np.mean(written) <= 1.05 * np.mean(ours)
 
 
+@pytest.mark.slow
 def test_it_charges_everything_that_it_asks_and_no_more_than_was_granted(page, monkeypatch):
     runs, asked = [], []
 

@@ -13,6 +13,7 @@ def cells_of(notebook):
     return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_every_cell_of_a_notebook_runs(notebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

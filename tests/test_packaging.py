@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "party", "curator", "simulations", "synthesis")
 ROOT_FILES = ("__init__.py", "__main__.py", "command.py", "py.typed", "testing.py")

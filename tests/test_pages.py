@@ -25,6 +25,7 @@ def run_python_of(page):
     exec(compile("\n".join(blocks), page.name, "exec"), {})
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for folder in ("out", "out/first"):
@@ -34,6 +35,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert "total_variation" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_python_of_the_quickstart_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     get("randhie", Path("out/data"))

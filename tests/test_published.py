@@ -77,6 +77,7 @@ def test_a_table_is_at_no_distance_from_itself_and_at_one_from_its_opposite(benc
     assert distance(zeros, ones, 1, np.random.default_rng(0)) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_prediction_is_measured_on_rows_that_the_release_has_not_seen(benchmark):
     rng = np.random.default_rng(0)
     label = rng.integers(0, 2, 400)

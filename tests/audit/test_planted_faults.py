@@ -100,6 +100,7 @@ def test_a_planted_fault_raises_its_alarm(fault, protocol, grid, alarm, monkeypa
     assert alarm in alarms(mosaic_over(monkeypatch, protocol, grid))
 
 
+@pytest.mark.slow
 def test_exact_one_way_marginals_make_a_mechanism_ask_otherwise_over_another_table(monkeypatch):
     """All answers are in order; the same answers over other rows show what was read beside them."""
     held = {"table": TABLE}
@@ -119,6 +120,7 @@ def test_exact_one_way_marginals_make_a_mechanism_ask_otherwise_over_another_tab
         replayed(MOSAIC, run, held["table"], WORKLOAD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "grid"), PARTIES)
 def test_parties_charge_scores_that_the_curator_does_not_and_refuse_what_goes_beyond(
     protocol, grid, monkeypatch
@@ -137,6 +139,7 @@ def test_half_the_noise_raises_the_lower_bound_above_the_claim(monkeypatch):
     assert audited_mu(*(ratios_of(half, pair) for half in runs)) > MU
 
 
+@pytest.mark.slow
 def test_no_statistic_of_the_answers_shows_one_noise_key_for_two_queries(monkeypatch):
     """Why keys are compared: the errors of each answer look like the noise that was stated."""
     one_noise_key(monkeypatch)

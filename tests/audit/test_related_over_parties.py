@@ -144,6 +144,7 @@ def test_a_person_changes_what_parties_send_by_no_more_than_one_record_does(grid
         assert (with_ - before) ** 2 <= UNIT.squared_score_sensitivity * WEIGHT_PARTS**2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", [*HOLDERS])
 def test_a_person_with_rows_counts_as_one(grid):
     assert largest_change([2, 3], grid) == 1
@@ -168,6 +169,7 @@ def one_event_counted_twice(monkeypatch):
     monkeypatch.setattr(RelatedRows, "records", faulty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [not_divided, one_event_counted_twice])
 @pytest.mark.parametrize("grid", [*HOLDERS])
 def test_brute_force_finds_a_planted_fault(grid, fault, monkeypatch):

@@ -81,6 +81,7 @@ def test_real_rows_have_no_distance():
     assert (found["pairs"], found["triples"], found["structure"]) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_distances_are_means_over_all_marginals():
     made = generate("small8", 1)
     real, other = made.table, generate("small8", 1).holdout.rows(0, 300)

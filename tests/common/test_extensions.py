@@ -52,6 +52,7 @@ def test_two_packages_cannot_share_a_name(install):
         extensions(MECHANISMS, {})
 
 
+@pytest.mark.slow
 def test_the_origin_of_a_value_is_the_distribution_of_its_class(install):
     install("acme", "2.0", "class Thing:\n    pass\n")
     import acme
@@ -60,6 +61,7 @@ def test_the_origin_of_a_value_is_the_distribution_of_its_class(install):
     assert origin(DataError("ours")) is None
 
 
+@pytest.mark.slow
 def test_a_class_of_a_script_has_no_distribution():
     thing = type("Thing", (), {"__module__": "a_script"})()
     assert origin(thing) == ("a_script", "unknown")

@@ -11,6 +11,7 @@ PRINTABLE = st.characters(exclude_categories=["C", "Z"], include_characters=" ")
 LABELS = st.lists(st.text(PRINTABLE, min_size=1, max_size=LONGEST_LABEL).filter(is_label))
 
 
+@pytest.mark.slow
 @given(LABELS, LABELS)
 def test_labels_come_back_also_from_the_answers_of_several_parties(one, other):
     assert decode_labels(np.concatenate([encode_labels(one), encode_labels(other)])) == one + other

@@ -52,6 +52,7 @@ def acme(install):
     return install("acme", "4.0", PROTOCOL, **{group: f"acme = acme:{name}" for group, name in lines.items()})
 
 
+@pytest.mark.slow
 def test_a_release_by_a_protocol_of_another_package_names_it(acme):
     found = simulate(
         chain_table(200), epsilon=Budget(2.0, 1e-9), grid="2x2", protocol="acme", mechanism="independent"

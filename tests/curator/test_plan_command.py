@@ -48,6 +48,7 @@ def in_terminal(home, answers, *options):
     return status, written.decode()
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_for_what_a_plan_needs_and_again_after_a_wrong_answer(home):
     answers = ["y", "Care of asthma", "desk@example.org", "much", "0.5", "soon", "2030-12-31", "yy", "y", ""]
     status, written = in_terminal(home, answers)
@@ -65,6 +66,7 @@ def test_a_terminal_is_asked_for_what_a_plan_needs_and_again_after_a_wrong_answe
     assert plan["network"]["listen"] == "0.0.0.0:7444"
 
 
+@pytest.mark.slow
 def test_a_terminal_that_says_the_slices_are_wrong_gets_no_plan(home):
     status, written = in_terminal(home, ["n"])
     assert status == 1

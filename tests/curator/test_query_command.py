@@ -44,6 +44,7 @@ def run(folder, *arguments):
     return found.output
 
 
+@pytest.mark.slow
 def test_json_has_numbers_that_hold_those_of_the_table(folder):
     rows = json.loads(run(folder, QUERY, "--json"))["rows"]
     expected = table().groupby("[town]").agg(n=("age", "size"), age=("age", "mean"))

@@ -98,6 +98,7 @@ def modes(folder):
     return {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_makes_and_verifies_a_release_of_rows_in_a_csv(institution):
     institution.serve()
     assert "FIX" not in institution.dpmosaic("curator", "preflight", institution.plan)
@@ -223,6 +224,7 @@ def test_the_initial_policy_allows_no_release(institution):
     assert "max_release_rho" in institution.release(fails=True)
 
 
+@pytest.mark.slow
 def test_preflight_names_an_unreachable_party(institution):
     output = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
     assert "FIX  clinic: connection" in output

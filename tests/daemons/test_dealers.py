@@ -12,6 +12,8 @@ from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.simulations.local_network.network import Daemon
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def dealer(tmp_path, command):

@@ -148,6 +148,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", COMMANDS.values(), ids=COMMANDS)
 def test_every_command_line_is_one_that_the_command_takes(commands):
     assert commands

@@ -85,6 +85,7 @@ KEPT = {
     "protocol": "what answers, and what the policy allows (`test_policy.py`)",
     "collusions": "those of the plan, which parties check (`test_terms.py`)",
     "check": "the same",
+    "may_drop_out": "how many parties the masks can do without, which parties check (`test_dropouts.py`)",
     "sample": "the same",
     "rows": "synthetic rows, which say nothing more",
     "domain_digest": "the curator's; sizes of attributes are compared (`test_party.py`)",

@@ -53,6 +53,7 @@ def uniform(octets):
     return stats.chisquare(np.bincount(octets, minlength=256)).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", [["abc d"], ["ab c d"]], ids=" / ".join)
 def test_openings_and_their_sums_with_a_partys_own_share_are_uniform(monkeypatch, grid):
     """False alarms: at most 4e-9, over the keys, which are fixed."""

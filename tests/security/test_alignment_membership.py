@@ -14,6 +14,8 @@ from dpmosaic.common.protocols.alignment import tokens
 from support.alignment_views import aligned, audited_rho
 from support.words import ALPHA, likeness, uniformity
 
+pytestmark = pytest.mark.slow
+
 SIGMA = 0.5
 RHO = float(counting_cost(SIGMA, Adjacency.ZERO_OUT))
 RUNS = 400

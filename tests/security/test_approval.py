@@ -21,6 +21,7 @@ def shown(operator):
     return json.loads(operator.run("show", RELEASE_ID, "--json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "release_id",
     ["x[/green]", "77aa\x1b[2K\x1b[1A", "a1b2[conceal]", "", "A" * 32, "1" * 31, "1" * 33, "1" * 31 + "\n"],
@@ -56,6 +57,7 @@ def test_a_long_text_cannot_begin_a_line_that_looks_like_another_entry(operator)
     assert sum(line.startswith("policy") for line in output.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_denial_stops_a_running_release(operator):
     with operator.serving() as (party, ledger):
         with pytest.raises(PolicyError, match="waits"):
@@ -89,6 +91,7 @@ def test_a_denial_also_stops_a_release_that_nobody_had_to_approve(tmp_path):
             party.answer(QUERY)
 
 
+@pytest.mark.slow
 def test_a_denial_of_a_certified_release_says_that_it_comes_too_late(operator):
     with operator.serving() as (party, ledger):
         with pytest.raises(PolicyError, match="waits"):
@@ -104,6 +107,7 @@ def test_a_denial_of_a_certified_release_says_that_it_comes_too_late(operator):
         party.certify(claim)
 
 
+@pytest.mark.slow
 def test_a_denied_release_can_be_approved_until_it_was_accepted(operator):
     with operator.serving() as (party, _):
         with pytest.raises(PolicyError, match="waits"):
@@ -130,6 +134,7 @@ def test_an_approval_written_into_the_file_without_the_key_is_refused(operator):
     assert "NOT SIGNED by this party" in operator.run("show", RELEASE_ID)
 
 
+@pytest.mark.slow
 def test_who_decided_when_and_why_is_kept_and_cannot_be_altered_unnoticed(operator, monkeypatch):
     with operator.serving() as (party, _), pytest.raises(PolicyError, match="waits"):
         proposed(party, operator.alone())

@@ -98,6 +98,7 @@ def test_codes_are_used_in_the_unit_in_which_they_were_charged():
     assert failed(certificate, listed(links, AGES)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("used_under", "charged_under"),
     [
@@ -143,6 +144,7 @@ def test_a_release_that_was_abandoned_or_chose_nothing_is_no_choice():
             accepted(party, terms_with(terms, plan=plan))
 
 
+@pytest.mark.slow
 def test_a_choice_of_another_mechanism_is_refused():
     links = parties(AGES)
     choice = Choosing(links, mechanism=mechanism_named("independent"), workload=Workload.parse(AGES, "1way"))
@@ -233,6 +235,7 @@ def test_delta_that_no_label_was_asked_for_is_free_again():
     accepted(party, labelled(party, 2))
 
 
+@pytest.mark.slow
 def test_charges_of_labels_stated_as_charges_of_marginals_are_detected_though_all_parties_signed():
     """Their noise is drawn by one party alone, so that the public sees no more of it than was charged."""
     links = parties(TEXTS)

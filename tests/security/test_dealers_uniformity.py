@@ -47,6 +47,7 @@ def test_what_a_single_dealer_dealt_tells_a_party_nothing_about_masks(kind, monk
     assert rejected(views) == OPENED | CHECKS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dealers", "colluding"), [(1, 1), (3, 2)])
 def test_a_party_with_the_dealer_or_with_two_of_three_reads_rows_of_others(dealers, colluding, monkeypatch):
     """Documents against whom a release does not protect."""

@@ -22,6 +22,7 @@ def test_survives_a_storm_of_handshakes_also_while_certificates_change(kind):
     assert reloads > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["party", "curator"])
 def test_a_stop_while_certificates_change_is_no_change_that_failed(kind):
     """A look after the port was closed was refused, and logged as a failure: in 19 of 20 such stops."""

@@ -41,6 +41,7 @@ def sum_of(curator, queries):
     return opened_sum(ring, answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", INCONSISTENT.values(), ids=INCONSISTENT)
 def test_answers_to_different_queries_with_one_id_sum_to_uniform_words(other, ledgers, monkeypatch):
     """Each query is charged for its noise: chi-square over 1,200 draws, p < 1e-6."""

@@ -27,6 +27,7 @@ def unchecked(monkeypatch):
     monkeypatch.setattr(AnswerBounds, "check", lambda self, values: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_knows(monkeypatch):
     shift = np.arange(30, dtype=np.uint32) * np.uint32(100_000)

@@ -130,6 +130,7 @@ def test_integers_that_no_mask_hides_are_refused():
         measured(measurer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dealers", [0, 1, 3])
 @pytest.mark.parametrize("bits", [32, 64])
 def test_honest_parties_are_never_refused_and_their_answers_are_exact(bits, dealers, monkeypatch):
@@ -222,6 +223,7 @@ def test_a_dealer_attests_nothing_before_it_has_the_coins_of_the_receiver():
         list(curator.dealers[0].call("Deal", [codec.encode(request)]))
 
 
+@pytest.mark.slow
 def test_coins_follow_from_the_opening_and_a_secret_of_its_receiver():
     def coins(seed=1, table=table):
         curator, measurer = release(table=table, seed=seed)

@@ -166,6 +166,7 @@ def test_a_receiver_reads_codes_from_a_check_only_without_its_mask(hidden, monke
     assert left.any() != hidden
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dealers", [0, 3])
 @pytest.mark.parametrize("bits", [32, 64])
 def test_four_parties_count_together_what_was_checked_with_every_owner(bits, dealers):

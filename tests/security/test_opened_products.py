@@ -120,6 +120,7 @@ def test_a_holder_of_three_parts_that_opens_another_share_is_refused(holder, len
         measured(measurer, DOMAIN.names)
 
 
+@pytest.mark.slow
 @DEALERS
 def test_words_that_differ_beyond_the_ring_alone_are_refused(dealers):
     curator = Checked("1x3", 32, dealers)
@@ -129,6 +130,7 @@ def test_words_that_differ_beyond_the_ring_alone_are_refused(dealers):
         measured(measurer, DOMAIN.names)
 
 
+@pytest.mark.slow
 @DEALERS
 def test_two_holders_whose_words_cancel_are_refused(dealers):
     """What one adds and another takes away leaves the product as it is; each share is tested by itself."""
@@ -140,6 +142,7 @@ def test_two_holders_whose_words_cancel_are_refused(dealers):
         measured(measurer, DOMAIN.names)
 
 
+@pytest.mark.slow
 @DEALERS
 @pytest.mark.parametrize("holder", [0, 1, 2])
 def test_a_party_of_three_that_opens_rows_that_are_not_one_hot_is_refused(holder, dealers):

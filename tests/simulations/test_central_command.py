@@ -67,6 +67,7 @@ def test_the_certificate_covers_every_step_with_one_epsilon_and_one_delta(simula
     assert len((folder / "out/synthetic.csv").read_text().splitlines()) == 301
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 def test_every_output_of_the_paper_variant_is_labelled_as_not_private(simulate, folder):
     chosen = ["--protocol", "trusted", "--mechanism", "dp-select", "--variant", "paper", *TINY]

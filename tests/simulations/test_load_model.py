@@ -32,6 +32,7 @@ def check_same(model, loaded):
     assert (loaded.cliques, loaded.size_mb) == (model.cliques, model.size_mb)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "kind"),
     [

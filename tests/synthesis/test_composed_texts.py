@@ -55,6 +55,7 @@ def stored(tmp_path, how):
     return tmp_path / "t.parquet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["frame", "categories", "arrow", "csv", "parquet"])
 def test_a_decomposed_table_is_released_as_the_composed_one(how, tmp_path):
     made = [
@@ -108,6 +109,7 @@ def test_a_table_in_which_two_columns_become_one_is_refused(tmp_path):
             dpmosaic.synthesize(data, domain={NAME: ["Bern", LABEL]}, epsilon=1.0, ledger=False)
 
 
+@pytest.mark.slow
 def test_a_key_is_found_however_it_is_written():
     table = pd.DataFrame({apart(NAME): [*"aabbcc"] * 10, "n": [0, 1, 2] * 20})
     with warnings.catch_warnings():
@@ -125,6 +127,7 @@ def test_a_policy_names_columns_composed(tmp_path):
     assert source == {"domain": "d.json", "file": apart(NAME) + ".csv", "key": NAME}
 
 
+@pytest.mark.slow
 def test_the_pattern_finds_every_text_that_changes_when_composed():
     pattern, rng = re.compile(decomposed_pattern()), random.Random(3)
     beyond = [chr(n) for n in range(0x80, 0x20000) if not 0xD800 <= n < 0xE000]

@@ -190,6 +190,7 @@ def test_people_are_drawn_by_what_they_say(folder, stated, where, holds):
     assert set(some["stays"].id) == set(some["patients"].id)
 
 
+@pytest.mark.slow
 def test_one_table_with_a_key_is_released(folder):
     domain = folder / "rows.json"
     domain.write_text(json.dumps(DOMAINS["stays"]))

@@ -83,6 +83,7 @@ def changes():
                     yield whole.marginal(clique) - without[name].marginal(clique)
 
 
+@pytest.mark.slow
 def test_a_person_adds_at_most_one_record_to_each_marginal_of_each_period():
     largest = 0
     for change in changes():

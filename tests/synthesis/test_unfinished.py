@@ -110,6 +110,7 @@ def test_every_mechanism_goes_on_where_it_stopped(tmp_path, monkeypatch, drawn, 
     assert len(drawn) - once - before < once or not answers
 
 
+@pytest.mark.slow
 def test_without_a_seed_what_was_answered_is_part_of_the_release(tmp_path, monkeypatch):
     """Two answers with their own noise would be two answers for the price of one."""
     options = {"seed": None, "mechanism": "independent"}
@@ -126,6 +127,7 @@ def test_without_a_seed_what_was_answered_is_part_of_the_release(tmp_path, monke
     assert release.certificate.promise.spent_within_grant
 
 
+@pytest.mark.slow
 def test_answers_that_were_kept_hold_no_noise_that_comes_again(tmp_path, monkeypatch):
     """The journal has no key of noise: a release that goes on draws it anew."""
     options = {"seed": None, "mechanism": "independent"}
@@ -136,6 +138,7 @@ def test_answers_that_were_kept_hold_no_noise_that_comes_again(tmp_path, monkeyp
     assert contents(tmp_path / "one")["evidence.npz"] != contents(tmp_path / "two")["evidence.npz"]
 
 
+@pytest.mark.slow
 def test_other_rows_are_refused_also_where_one_cell_differs(tmp_path, monkeypatch):
     assert killed(tmp_path / "out", 4, monkeypatch)
     other = TABLE.copy()
@@ -145,6 +148,7 @@ def test_other_rows_are_refused_also_where_one_cell_differs(tmp_path, monkeypatc
     assert synthesize(tmp_path / "out").certificate.promise.spent_within_grant
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "options"),
     [
@@ -163,6 +167,7 @@ def test_other_settings_are_refused_and_named(tmp_path, monkeypatch, named, opti
         synthesize(tmp_path / "out", **options)
 
 
+@pytest.mark.slow
 def test_a_table_of_too_few_rows_goes_on_with_the_number_of_rows_that_was_paid_for(tmp_path, drawn):
     few = TABLE[:200]
     with pytest.raises(DataError, match="too few"):
@@ -183,6 +188,7 @@ def test_what_fails_before_the_first_answer_leaves_nothing(tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_folder_is_private_and_labelled_until_the_release_is_written(tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert killed(out, 9, monkeypatch)
@@ -193,6 +199,7 @@ def test_a_folder_is_private_and_labelled_until_the_release_is_written(tmp_path,
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_the_same_rows_have_other_digests_in_other_folders(tmp_path, monkeypatch):
     """A digest without a secret key would show whether a guess of the table is right."""
     digests = []
@@ -202,6 +209,7 @@ def test_the_same_rows_have_other_digests_in_other_folders(tmp_path, monkeypatch
     assert digests[0] != digests[1]
 
 
+@pytest.mark.slow
 def test_a_folder_with_a_finished_release_is_refused_before_anything_is_asked(tmp_path, drawn):
     synthesize(tmp_path / "out", mechanism="independent")
     before = len(drawn)
@@ -210,6 +218,7 @@ def test_a_folder_with_a_finished_release_is_refused_before_anything_is_asked(tm
     assert len(drawn) == before
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_fit_into_its_folder_is_written_when_there_is_room(tmp_path, monkeypatch):
     def full(*arguments):
         raise DataError("cannot write: No space left on device")
@@ -236,6 +245,7 @@ def run(*arguments):
 OPTIONS = ("--mechanism", "independent", "--format", "parquet", "--copies", "2", "--seed", "3")
 
 
+@pytest.mark.slow
 def test_the_command_resume_goes_on_with_all_options_of_the_command_that_stopped(folder, monkeypatch):
     def stopped(*arguments, **more):
         raise DataError("no room")
@@ -255,6 +265,7 @@ def test_the_command_resume_goes_on_with_all_options_of_the_command_that_stopped
     assert dpmosaic.load(folder / "moved").certificate.promise.epsilon == 1
 
 
+@pytest.mark.slow
 def test_resume_refuses_a_changed_file_and_goes_on_when_it_is_restored(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Release, "write", lambda *arguments: (_ for _ in ()).throw(DataError("no room")))
@@ -272,6 +283,7 @@ def test_resume_refuses_a_folder_without_a_release_that_stopped(folder, monkeypa
     assert "begun by a call in Python" in str(run("resume", "out").exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", [3, 12])
 def test_a_process_that_is_killed_leaves_a_folder_that_resume_finishes(folder, answers):
     script = folder / "killed.py"

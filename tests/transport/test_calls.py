@@ -116,6 +116,7 @@ def test_an_unknown_method_is_refused(loopback):
         list(loopback().dial().call("Records", [b""]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [FRAME_BYTES + 1, 5 << 20])
 def test_an_oversize_frame_is_refused(loopback, size):
     party = loopback(reading())
@@ -132,6 +133,7 @@ def test_an_answer_larger_than_a_message_passes_in_frames(loopback):
     assert call.bytes_in > 9 * FRAME_BYTES
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_truncated_and_foreign_bytes_are_refused_and_the_party_continues(connection, data):
@@ -169,6 +171,7 @@ def test_a_refusal_by_the_party_is_not_retried(loopback, error):
     assert len(calls_of(party)) == 1
 
 
+@pytest.mark.slow
 def test_a_party_that_does_not_finish_in_time_is_unavailable(loopback):
     release = threading.Event()
 
@@ -194,6 +197,7 @@ def test_an_error_in_the_callers_requests_is_raised_at_the_caller(loopback):
     assert calls_of(party)[0].code == "CANCELLED"
 
 
+@pytest.mark.slow
 def test_replies_wait_for_a_curator_that_reads_slowly(loopback):
     made = []
 
@@ -223,6 +227,7 @@ def test_a_call_that_the_curator_cancels_ends_at_the_party(loopback):
     assert calls_of(party)[0].code == "CANCELLED"
 
 
+@pytest.mark.slow
 def test_a_party_that_stops_finishes_what_is_under_way(loopback):
     asked = threading.Event()
 

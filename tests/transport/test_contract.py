@@ -106,6 +106,7 @@ class ConnectionContract:
             list(connection.call("Deliver", frames()))
         assert list(connection.call("Describe", [b"", b""])) == [bytes(2)]
 
+    @pytest.mark.slow
     def test_a_cancelled_call_does_not_block_the_next_one(self, start):
         def serve(method, requests, caller):
             list(requests)
@@ -128,6 +129,7 @@ class ConnectionContract:
         pairs = list(zip(first, second, strict=True))
         assert pairs == [(b"a", b"b")] * 3
 
+    @pytest.mark.slow
     def test_a_party_that_does_not_finish_in_time_is_unavailable(self, start):
         over = threading.Event()
 
@@ -162,12 +164,14 @@ class TestLent(ConnectionContract):
 SOON = RetryPolicy(call_s=5, tries=1, arrival_s=1.5)
 
 
+@pytest.mark.slow
 def test_a_party_that_is_not_enrolled_is_refused(arrival):
     stranger = arrival(enrolled=arrival.pair("north"))
     with pytest.raises(errors.PartyUnavailable, match="'north' is not attached"):
         PartyClient(stranger.dial(SOON)).describe()
 
 
+@pytest.mark.slow
 def test_a_party_does_not_attach_to_another_curator_than_it_pinned(arrival):
     party = arrival(expected=arrival.pair("curator")[1])
     with pytest.raises(errors.PartyUnavailable, match="'north' is not attached"):
@@ -213,6 +217,7 @@ def test_a_frame_that_is_not_a_reply_is_refused():
             attached.decode_reply(data)
 
 
+@pytest.mark.slow
 def test_a_party_opens_no_more_streams_than_its_share(arrival):
     party = arrival()
     more = [Attachment(party.attachment._servicer, party.attachment._channel, b"") for _ in range(2)]

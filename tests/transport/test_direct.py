@@ -102,6 +102,7 @@ def relayed():
     return [list(found.values) for found in measurer.measure([QUERY])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direct", [DirectStreams.ALLOWED, DirectStreams.REQUIRED])
 def test_direct_openings_give_the_same_release_to_the_last_byte(loopback, relayed, direct):
     pair = Pair(loopback)
@@ -109,12 +110,14 @@ def test_direct_openings_give_the_same_release_to_the_last_byte(loopback, relaye
     assert "Push" in pair.methods()
 
 
+@pytest.mark.slow
 def test_a_plan_that_says_never_has_the_curator_relay(loopback, relayed):
     pair = Pair(loopback)
     assert pair.measured(DirectStreams.NEVER) == relayed
     assert "Push" not in pair.methods()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policies", [{"takes": (False, False)}, {"sends": (False, False)}])
 def test_openings_pass_the_curator_unless_both_policies_say_so(loopback, relayed, policies):
     pair = Pair(loopback, **policies)
@@ -129,12 +132,14 @@ def test_a_plan_that_requires_direct_openings_names_the_parties_that_do_not_allo
     assert pair.methods() == {"Describe"}
 
 
+@pytest.mark.slow
 def test_openings_pass_the_curator_where_parties_cannot_reach_each_other(loopback, relayed):
     pair = Pair(loopback, reachable=False)
     assert pair.measured(DirectStreams.ALLOWED) == relayed
     assert {"Push", "Open"} <= pair.methods()
 
 
+@pytest.mark.slow
 def test_a_plan_that_requires_direct_openings_stops_where_parties_cannot_reach_each_other(loopback):
     with pytest.raises(PartyUnavailable, match="check that it is started"):
         Pair(loopback, reachable=False).measured(DirectStreams.REQUIRED)
@@ -146,6 +151,7 @@ def test_a_party_asks_another_one_for_nothing(loopback):
         pair.as_peer(0).describe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "delivery",
     [
@@ -168,6 +174,7 @@ def test_a_party_that_is_not_named_cannot_connect_to_deliver(loopback):
         pair.as_peer(0).describe()
 
 
+@pytest.mark.slow
 def test_a_party_sends_nothing_to_one_that_its_policy_does_not_name(loopback):
     pair = Pair(loopback)
     pair.measured(DirectStreams.NEVER)

@@ -45,10 +45,12 @@ def channel():
         server.stop(None)
 
 
+@pytest.mark.slow
 def test_a_server_may_compute_for_many_heartbeats(channel):
     assert list(channel.stream_stream("/s/Computes")(iter([b"a"]))) == [b"1"]
 
 
+@pytest.mark.slow
 def test_a_client_may_wait_for_many_heartbeats_between_two_requests(channel):
     def requests():
         yield b"a"

@@ -68,6 +68,7 @@ def test_a_call_that_is_cancelled_does_not_end_the_link_of_another_release(lent)
     assert list(second) == [b"second"]
 
 
+@pytest.mark.slow
 def test_the_curator_is_told_who_comes_and_goes(lent):
     party = lent()
     PartyClient(party.dial()).describe()
@@ -85,6 +86,7 @@ def test_a_party_that_is_not_enrolled_is_refused_with_what_to_do(lent):
         list(lent().dial(SOON, "south").call("Describe", [b""]))
 
 
+@pytest.mark.slow
 def test_a_party_enrolled_after_the_start_is_admitted(arrival, tmp_path):
     curator = CuratorHome.create(tmp_path / "curator", "lab")
     keys = {name: arrival.pair(name) for name in ("north", "south")}

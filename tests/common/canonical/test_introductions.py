@@ -38,6 +38,7 @@ def test_an_introduction_survives_the_trip(introduction):
     assert decode_introduction(encode_introduction(introduction)) == introduction
 
 
+@pytest.mark.slow
 @given(INTRODUCTIONS, st.data())
 def test_altered_bytes_are_refused_or_make_another_introduction(introduction, data):
     valid = encode_introduction(introduction)

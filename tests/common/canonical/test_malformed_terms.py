@@ -287,6 +287,7 @@ ADDED = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(PARTITIONS, ADDED)
 @example(partition([A], [entry(attributes=["a"])]), masked(ring_bits=64))
 def test_any_decoded_plan_covers_every_slice_once_or_is_refused(shared, added):

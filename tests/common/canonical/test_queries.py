@@ -74,6 +74,7 @@ def test_the_digest_is_that_of_the_bytes(query):
     assert query_digest(query) == hashlib.sha256(encode_asked(query)).hexdigest()
 
 
+@pytest.mark.slow
 @given(QUERIES, QUERIES)
 @example(
     MarginalQuery("r", "q", AnswerForm.HISTOGRAM, View(("ab",)), 1.0),
@@ -128,6 +129,7 @@ def test_groups_change_the_bytes_of_a_score_query(groups):
     assert encode_asked(changed(GROUPED_SCORES, groups=groups)) != encode_asked(GROUPED_SCORES)
 
 
+@pytest.mark.slow
 @given(SCORE_QUERIES, SCORE_QUERIES)
 def test_only_equal_score_queries_have_equal_bytes(one, other):
     assert (encode_asked(one) == encode_asked(other)) == (one == other)
@@ -150,6 +152,7 @@ def test_every_field_of_a_score_query_changes_its_bytes(change):
     assert encode_asked(changed(SCORE_QUERY, **change)) != encode_asked(SCORE_QUERY)
 
 
+@pytest.mark.slow
 @given(QUERIES, SCORE_QUERIES)
 def test_no_score_query_has_the_bytes_of_a_marginal_query(query, score):
     assert encode_asked(query) != encode_asked(score)

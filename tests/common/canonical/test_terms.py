@@ -190,6 +190,7 @@ def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
             assert (decoded == terms) == (changed == valid)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(EXAMPLES) | UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS, st.data())
 def test_altered_bytes_are_refused_or_make_other_terms(terms, data):
     valid = encode_terms(terms)

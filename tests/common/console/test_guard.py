@@ -173,6 +173,7 @@ def test_a_fault_of_the_console_tells_nothing(inside, capfd):
     assert (status, SECRET in text) == (500, False)
 
 
+@pytest.mark.slow
 def test_a_console_listens_on_the_loopback_interface_alone_and_its_end_frees_the_port(pages):
     with serve(pages, pages.stop) as address:
         port = int(Client(address).authority.partition(":")[2])

@@ -107,6 +107,7 @@ def payloads_and_cuts(draw):
     return max(length, 0), draw(st.lists(place, max_size=8))
 
 
+@pytest.mark.slow
 @given(payloads_and_cuts(), st.booleans())
 def test_frames_do_not_depend_on_how_the_payload_is_cut_into_pieces(payload_and_cuts, as_views):
     length, cuts = payload_and_cuts

@@ -30,6 +30,7 @@ def test_bytes_are_the_key_stream_to_the_last_byte(count):
     assert octets.tobytes() == key_stream(count)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 70) | st.integers(AT_ONCE - 20, AT_ONCE + 20), max_size=6))
 @example([1, AT_ONCE, 15, 0, AT_ONCE + 1])
 def test_bytes_are_the_same_however_they_are_cut(cuts):

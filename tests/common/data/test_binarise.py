@@ -19,6 +19,7 @@ def test_an_attribute_becomes_its_digits_most_significant_first():
     assert np.column_stack(binary.columns).tolist() == [[0, 1, 1, 0, 0], [0, 0, 0, 1, 1]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=6), st.integers(0, 2**32))
 def test_decoding_the_digits_gives_the_table_back(sizes, seed):
     domain = Domain.coded({f"a{place}": size for place, size in enumerate(sizes)})

@@ -97,6 +97,7 @@ def test_a_table_keeps_counts_only_as_far_as_there_is_room(monkeypatch):
     assert 0 < sum(counts.size for counts in rows._kept._counts.values()) <= 100
 
 
+@pytest.mark.slow
 def test_pairs_of_any_number_of_attributes_of_one_code_are_counted():
     """Ten tables of up to 300 attributes; more than 64 of one code once made an array of too many axes."""
     rng = np.random.default_rng(0)

@@ -23,6 +23,7 @@ def dense(held, cells):
     return matrix
 
 
+@pytest.mark.slow
 @given(numbers_of_rows, st.sampled_from([WEIGHT_PARTS, 1 << 10, 1 << 5]))
 def test_rows_of_a_person_add_up_to_one_and_differ_by_one_part_at_most(numbers, parts):
     rows = people_of(numbers).in_parts(parts)

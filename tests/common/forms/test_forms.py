@@ -63,6 +63,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "right", "wrong"), CASES, ids=lambda case: type(case).__name__)
 def test_a_form_and_its_schema_accept_and_refuse_the_same_values(form, right, wrong):
     import jsonschema  # slow to import: a grammar is compiled

@@ -28,6 +28,7 @@ def test_the_calibrated_gaussian_meets_the_promise_and_a_little_less_noise_does_
     assert conversion.gaussian_delta(mu * 1.0001, epsilon) > delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_the_gaussian_conversion_agrees_with_dp_accounting(epsilon):
     mu = conversion.gaussian_mu(epsilon, 1e-9)

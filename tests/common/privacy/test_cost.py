@@ -98,6 +98,7 @@ CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2, Adjacency.ADD_REMOVE
 """By how much a record changes the L1 distance of a marginal to a reference."""
 
 
+@pytest.mark.slow
 @given(data=st.data(), adjacency=st.sampled_from(Adjacency))
 def test_a_record_changes_a_distance_by_what_a_score_is_charged_for(data, adjacency):
     """The bound is attained where the marginal is far from the reference."""

@@ -12,6 +12,8 @@ from dpmosaic.common.forms.tables import Key, Table, check_file
 from dpmosaic.common.processes import notices
 from dpmosaic.common.processes.notices import APPROVAL_WAITS, FORM, Notifier, Notify
 
+pytestmark = pytest.mark.slow
+
 LIMIT_S = 60.0
 WRITES = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
 SECRETIVE = "import os, sys; sys.exit('TOKEN' in os.environ)"

@@ -82,6 +82,7 @@ def chain_of(parts):
     return tuple(map(tuple, parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_the_vectors_are_those_of_the_second_implementation(make):
     assert (FOLDER / f"{make.__name__}.json").read_text(encoding="utf-8") == written(make)

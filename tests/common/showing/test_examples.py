@@ -52,6 +52,7 @@ def test_a_shell_completes_commands_and_options(words, known):
     assert known in done.stdout.split()
 
 
+@pytest.mark.slow
 def test_the_package_is_run_as_the_command():
     done = subprocess.run(
         [sys.executable, "-m", "dpmosaic", "query", "--help"], capture_output=True, text=True, check=True

@@ -31,6 +31,7 @@ def payloads(frames):
     return [len(pb.AnswerFrame.FromString(data).payload) for data in frames]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(DeliveryKind), st.lists(st.binary(max_size=20), max_size=5))
 def test_a_delivery_survives_the_trip_with_its_chunks_as_they_were_cut(kind, chunks):
     delivery = replace(DELIVERY, kind=kind)
@@ -86,6 +87,7 @@ def test_a_delivery_with_frames_other_than_payload_is_refused(later):
         list(chunks)
 
 
+@pytest.mark.slow
 @given(
     rows=st.integers(1, 9),
     cells=st.integers(1, 7),
@@ -176,6 +178,7 @@ def test_a_payload_past_the_limit_is_refused_even_if_every_integer_is_due():
         decoded([frame(np.zeros(count))], 1, count)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.binary(max_size=12)

@@ -25,6 +25,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given((st.dictionaries(NAMES, JSON, max_size=3) | JSON).map(json.dumps) | st.text(max_size=9))
 @example("[" * 100_000)
 @example('{"a": ' + "9" * 5_000 + "}")

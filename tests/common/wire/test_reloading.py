@@ -141,6 +141,7 @@ def test_files_that_cannot_be_read_are_logged_once_and_the_certificates_stay(por
     assert len(port.events) == 1
 
 
+@pytest.mark.slow
 def test_after_the_stop_nothing_is_begun_and_handshakes_are_held_until_the_close(port, offered):
     port.pinned = (CURATOR, OTHER)
     with port.accept() as holding:

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):

@@ -36,6 +36,7 @@ def test_of_a_mean_is_the_mean(release):
     assert found.released == pytest.approx(other.released)
 
 
+@pytest.mark.slow
 def test_of_shares_of_groups_is_proportions(release):
     found = infer(release, lambda frame: (frame["owner"] == "yes").groupby(frame["school"]).mean())
     assert found.names == ("high", "low", "middle")

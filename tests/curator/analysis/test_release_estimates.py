@@ -7,6 +7,8 @@ import pytest
 import dpmosaic
 from support.surveys import DOMAIN, people
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def release():

@@ -21,6 +21,7 @@ CHARGED = Accountant(Fraction(1)).charge(
 )
 
 
+@pytest.mark.slow
 def test_a_process_gives_the_same_opinions_as_this_one():
     with process_for_checks() as checks:
         assert opinions_beside(checks, PLAN, CHARGED, ())() == second_opinions(PLAN, CHARGED, ())

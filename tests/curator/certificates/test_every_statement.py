@@ -151,6 +151,7 @@ def test_every_field_that_is_altered_before_the_parties_sign_it_is_noticed():
     assert unnoticed == []
 
 
+@pytest.mark.slow
 def test_verify_names_what_it_cannot_verify_and_nothing_that_does_not_exist():
     signed, identities = certified()
     (said,) = [one for one in verify_certificate(signed, identities) if one.what == "not verified"]
@@ -207,6 +208,7 @@ def test_every_optional_field_that_is_added_before_the_parties_sign_it_is_notice
             assert is_noticed(with_value(form(), (*place, name), value)), name
 
 
+@pytest.mark.slow
 def test_the_mark_of_an_unreviewed_domain_is_in_the_terms_and_cannot_be_left_out_of_a_certificate():
     def stripped(made, terms):
         assert terms.purpose.unreviewed == ("a",)

@@ -107,6 +107,7 @@ def test_faults_are_shown_with_what_to_do_and_a_refused_release_is_logged(client
     assert "party-1-1" in told.text
 
 
+@pytest.mark.slow
 def test_one_operation_runs_at_a_time_and_is_stopped_by_its_button(place, operations):
     slow = Operations(("python3", "-c", "import time; print('{}', flush=True); time.sleep(600)"))
     with (

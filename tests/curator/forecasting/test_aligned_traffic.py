@@ -38,6 +38,7 @@ def moved(monkeypatch):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", Population)
 @pytest.mark.parametrize("grid", [["ab cd"], ["ab c d"], ["abc d", "abcd"]], ids=" / ".join)
 def test_a_release_moves_the_forecast_bytes_and_a_little_more(moved, grid, population):
@@ -51,6 +52,7 @@ def test_a_release_moves_the_forecast_bytes_and_a_little_more(moved, grid, popul
     assert forecast < moved[0] - before < 1.01 * forecast + 60_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", Population)
 @pytest.mark.parametrize("grid", [["ab cd"], ["ab c d"]], ids=" / ".join)
 def test_groups_of_four_codes_move_the_forecast_bytes_and_a_little_more(moved, grid, population):

@@ -73,6 +73,7 @@ def figures():
     return [row for row in rows if row["engine"] == "duckdb"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", figures(), ids=lambda row: " ".join(row.values()))
 def test_predictions_are_within_30_percent_of_what_was_measured(row):
     said = costs_of(row["grid"], int(row["records"]))[row["role"]]

@@ -77,6 +77,7 @@ def test_one_trusted_party_scores_exactly():
     assert_exact(measurer, scores, distances(table, CLIQUES, references))
 
 
+@pytest.mark.slow
 def test_scores_single_cliques_of_one_two_and_three_parties():
     table = table_of()
     for clique in (("b", "e"), ("a", "b"), ("a", "c", "d")):
@@ -87,6 +88,7 @@ def test_scores_single_cliques_of_one_two_and_three_parties():
         assert_exact(measurer, scores, distances(table, [clique], references))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", ["1x1", "2x2"])
 def test_the_ring_holds_the_largest_distance_to_a_rounded_reference(grid):
     """Rounding takes a cell of a half and more to one, so a reference has up to 2 N records: 3 N apart."""
@@ -165,6 +167,7 @@ def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adj
     assert abs(errors.mean()) < 5 * scores.sigma / math.sqrt(count)
 
 
+@pytest.mark.slow
 def test_the_same_scores_under_a_new_id_have_fresh_noise():
     """Two draws of this width agree with p < 1e-3, four of them with p < 1e-12."""
     measurer = release("2x2")
@@ -274,6 +277,7 @@ def test_every_party_refuses_a_reference_too_distant_for_the_ring(ledgers):
     assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
+@pytest.mark.slow
 def test_marginals_and_scores_of_one_release_have_separate_ids_and_costs(ledgers):
     table = table_of()
     measurer = release("2x2", table=table)

@@ -125,6 +125,7 @@ def test_a_release_that_is_resumed_writes_no_second_file_while_one_is_under_way(
     assert asked(resumed, "Answer", b"1") == [b"1"]
 
 
+@pytest.mark.slow
 def test_a_release_waits_for_the_answer_that_somebody_brings(place):
     north = place.connect("north", answer_s=60.0)
     brought = threading.Timer(0.1, lambda: place.reply("north"))

@@ -143,6 +143,7 @@ def test_a_curator_killed_before_the_log_was_emptied_leaves_no_key_after_the_nex
     assert left_of(journal.key, copy) == []
 
 
+@pytest.mark.slow
 def test_says_so_if_another_program_keeps_the_key_in_the_log(journal, tmp_path):
     journal.note_once("terms", b"terms")
     reader = sqlite3.connect(tmp_path / "journal.sqlite", isolation_level=None)

@@ -46,6 +46,7 @@ def largest_change(family, rows):
     return max(Fraction(int(np.abs(change).sum()), WEIGHT_PARTS) for _, _, change in changes(family, rows))
 
 
+@pytest.mark.slow
 @given(families())
 def test_a_person_adds_at_most_one_record_to_each_marginal(drawn):
     for _, _, change in changes(*drawn):
@@ -53,6 +54,7 @@ def test_a_person_adds_at_most_one_record_to_each_marginal(drawn):
         assert change.sum() <= WEIGHT_PARTS
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(families(most_tables=3))
 def test_a_person_moves_each_interaction_at_most_as_a_record_does(drawn):
@@ -64,6 +66,7 @@ def test_a_person_moves_each_interaction_at_most_as_a_record_does(drawn):
             assert (moved**2).sum() <= bound * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(families(most_tables=3), st.integers(0, 2**32 - 1))
 def test_a_person_moves_each_score_by_at_most_one(drawn, seed):
@@ -75,6 +78,7 @@ def test_a_person_moves_each_score_by_at_most_one(drawn, seed):
         assert (with_ - without_) ** 2 <= UNIT.squared_score_sensitivity * WEIGHT_PARTS**2
 
 
+@pytest.mark.slow
 @given(families(most_tables=4))
 def test_records_of_others_do_not_change_when_a_person_leaves(drawn):
     family, rows = drawn
@@ -91,6 +95,7 @@ def test_records_of_others_do_not_change_when_a_person_leaves(drawn):
                     np.testing.assert_array_equal(column[~mine], other)
 
 
+@pytest.mark.slow
 @given(families())
 def test_weights_of_a_person_with_few_rows_waste_less_than_a_part_for_each_row(drawn):
     family, rows = drawn

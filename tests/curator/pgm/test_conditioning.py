@@ -83,6 +83,7 @@ def test_every_marginal_is_that_of_the_conditional_joint_distribution(cliques, c
             np.testing.assert_allclose(found.model.marginal(clique), wanted.sum(axis=axes).ravel(), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_meet_the_condition_and_have_the_conditional_marginals():
     model = model_of(TREES[1])
     found = conditioned(model, weights({"e": [0, 1, 0], "a": [1, 1, 0]})).model

@@ -6,6 +6,7 @@ from scipy import stats
 from dpmosaic.curator.pgm.rows import sampling
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long", [1, 2**20])
 def test_every_order_of_a_run_is_as_likely_as_any_other(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "_LONG_RUN", long)

@@ -142,6 +142,7 @@ def test_a_refusal_after_the_review_frees_what_the_others_reserved(trial):
         trial.release()
 
 
+@pytest.mark.slow
 def test_a_release_that_waits_for_an_operator_keeps_its_reservation_and_is_resumed(trial):
     trial.rule(1, approvals=Waiting())
     with pytest.raises(ApprovalPending):

@@ -114,6 +114,7 @@ def spelled_rows(domain, values, names):
     return pd.DataFrame({name: spelled_column(domain, name, values[name]) for name in names})
 
 
+@pytest.mark.slow
 def test_a_data_frame_comes_back_from_parquet_with_types_nulls_and_values(tmp_path):
     ROWS.to_parquet(tmp_path / "rows.parquet", index=False)
     table = read_table(tmp_path / "rows.parquet", DOMAIN)

@@ -47,6 +47,7 @@ def written(folder, kind):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TableFormat)
 def test_a_written_table_is_read_back_to_the_same_codes(tmp_path, kind):
     table = written(tmp_path, kind)

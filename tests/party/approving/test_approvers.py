@@ -85,6 +85,7 @@ def test_an_approval_that_another_party_signed_counts_for_nothing(asked, tmp_pat
         check(approvals)
 
 
+@pytest.mark.slow
 def test_no_order_of_decisions_lets_fewer_people_approve(asked):
     """Against a set of names that starts anew with each denial, over random decisions."""
     rng = random.Random(5)

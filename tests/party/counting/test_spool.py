@@ -130,6 +130,7 @@ def test_releases_share_one_spool_which_goes_with_the_last_of_them(tmp_path, mon
     rows.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [{"a": 2}, {"a": 256, "b": 70_000, "c": 300}])
 def test_codes_take_no_more_room_than_is_reserved_for_them(tmp_path, sizes):
     domain, rows = Domain.coded(sizes), 200_000

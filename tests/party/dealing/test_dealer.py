@@ -252,6 +252,7 @@ def test_nothing_is_dealt_before_all_acceptances_are_verified():
             dealer.deal(SEEDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("request_", "policy", "error", "reason"),
     [

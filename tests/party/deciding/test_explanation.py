@@ -22,8 +22,6 @@ from dpmosaic.party.deciding.sentences import _bins_in_words, _protected_unit
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of, terms_with
 
-pytestmark = pytest.mark.slow
-
 PROMISE = Budget(epsilon=1.0, delta=1e-9)
 
 
@@ -37,6 +35,7 @@ def requested(operator, **terms):
     return json.loads(operator.run("show", RELEASE_ID[:6], "--json"))
 
 
+@pytest.mark.slow
 def test_an_explanation_contains_the_whole_plan(operator):
     rho = float(PROMISE.granted(gaussian_only=True))
     form = requested(operator, rho=rho, budget=PROMISE, mechanism='{"name": "mst", "rounds": 3}')
@@ -63,6 +62,8 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["masked"] == {
         "tolerated": 1,
         "others": 1,
+        "may_drop_out": 0,
+        "parties": 2,
         "dealers": ["curator"],
         "evaluators": ["curator", "clinic", "other"],
         "this_party_evaluates": True,
@@ -75,6 +76,7 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["decisions"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2])
 def test_an_explanation_says_that_further_rows_of_a_person_are_left_out_and_not_how_many(operator, most):
     assert requested(operator)["rows_used"] is None
@@ -88,6 +90,7 @@ def test_an_explanation_says_that_further_rows_of_a_person_are_left_out_and_not_
     assert f"uses the first {first}, since its policy says so" in operator.run("show", RELEASE_ID[:6])
 
 
+@pytest.mark.slow
 def test_an_approval_needs_a_purpose_of_the_curator_or_a_reason_of_its_own(operator):
     requested(operator)
     for reason in ((), ("--reason", " ")):
@@ -178,6 +181,7 @@ def test_a_release_is_refused_after_its_last_day_and_on_a_larger_limit_of_cells(
     assert json.loads(operator.run("releases", "--json")) == []
 
 
+@pytest.mark.slow
 def test_what_is_left_counts_every_accepted_release(operator):
     for number in (1, 2):
         with operator.serving() as (party, _):
@@ -206,6 +210,7 @@ def test_a_curator_that_is_not_pinned_any_more_is_shown_as_such(operator):
     assert "other (NOT PINNED here)" in output
 
 
+@pytest.mark.slow
 def test_approving_shows_the_release_and_asks(operator):
     requested(operator)
     output = operator.run("approve", RELEASE_ID, "--reason", "a trial", typed="n\n")
@@ -245,6 +250,7 @@ def test_a_release_of_another_protocol_has_no_masked_part(operator):
     assert form["mechanism"] == {"name": "mst"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["mst", "[" * 100_000, '"mst"', "9" * 5000])
 def test_a_mechanism_in_any_text_is_shown(operator, text):
     requested(operator, mechanism=text)
@@ -297,6 +303,7 @@ def aligning(operator, **plan):
     return terms_with(terms, protocol=ALIGNMENT, plan=AlignmentPlan(terms.plan.domain, roster, **plan))
 
 
+@pytest.mark.slow
 def test_an_alignment_is_explained_by_what_it_compares_and_what_each_side_learns(operator):
     terms = aligning(operator, match=(("key:exact",), ("key:digits",)))
     with operator.serving() as (party, _), pytest.raises(PolicyError, match="waits for"):

@@ -27,6 +27,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_table_belongs_to_the_nearest_one_whose_keys_it_holds(folder):
     found = {table.name: (table.parent, table.foreign, table.key) for table in draft_folder(folder)}
     assert found == {
@@ -36,18 +37,21 @@ def test_a_table_belongs_to_the_nearest_one_whose_keys_it_holds(folder):
     }
 
 
+@pytest.mark.slow
 def test_keys_are_in_no_domain(folder):
     drafts = {table.name: set(table.draft.entries) for table in draft_folder(folder)}
     assert drafts["patients"] == {"sex"}
     assert "stay_id" not in drafts["stays"] | drafts["codes"]
 
 
+@pytest.mark.slow
 def test_a_key_that_is_in_no_parent_relates_nothing(folder):
     STAYS.assign(patient_id=[1, 2, 3, 99]).to_csv(folder / "stays.csv", index=False)
     found = {table.name: table.parent for table in draft_folder(folder)}
     assert found["stays"] == ""
 
 
+@pytest.mark.slow
 def test_what_is_written_is_what_a_release_reads(folder, tmp_path):
     path = save_folder(draft_folder(folder), tmp_path / "drafts")
     stated = read_relations(path, folder)

@@ -23,6 +23,7 @@ def drafted(tmp_path, cells, kind):
     return form["x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "kind", "entry"),
     [

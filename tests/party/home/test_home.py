@@ -31,8 +31,6 @@ from dpmosaic.party.policies.file import Settings
 from dpmosaic.party.serving.daemon import serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
-pytestmark = pytest.mark.slow
-
 DOMAIN = Domain.coded({"a": 2})
 
 
@@ -332,6 +330,7 @@ def test_what_a_party_relies_on_may_be_read_and_not_changed_by_others(home, name
             serve(home, io.StringIO())
 
 
+@pytest.mark.slow
 def test_codes_of_rows_are_in_the_folder_and_only_those_that_a_killed_party_left_are_deleted(home):
     (home.folder / "rows").mkdir()
     with duckdb.connect() as connection:

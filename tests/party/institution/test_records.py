@@ -23,6 +23,7 @@ def file_of(folder, name, column, keys=PEOPLE):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "kept"), [(1, [0, 1, 3]), (2, [0, 1, 2, 3, 5]), (3, [0, 1, 2, 3, 4, 5])])
 def test_all_parties_of_a_slice_leave_out_the_same_rows(tmp_path, most, kept):
     lab, order, _ = read_records(FileSource(file_of(tmp_path, "lab", "a")), LAB, People("id", most, {}))

@@ -147,6 +147,7 @@ def test_a_party_answers_for_its_own_columns_alone(tmp_path):
         rows.records(part(KnownColumn("sex", "people", Way.CODE, "sex")), ("sex",))
 
 
+@pytest.mark.slow
 def test_the_digest_changes_with_a_row_and_with_whose_it_is(tmp_path):
     digests = {
         read_related(settings(tmp_path, stays=text))[0].digest()

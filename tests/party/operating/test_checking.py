@@ -25,11 +25,13 @@ def set_source(operator, old, new):
     path.write_text(path.read_text().replace(old, new))
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_fault_has_no_finding(operator):
     assert checked(operator) == {}
     assert "files, disk and rows are as" in operator.run("check")
 
 
+@pytest.mark.slow
 def test_all_faults_of_the_rows_are_told_at_once_without_a_value(operator):
     (operator.home.folder / "domain.json").write_text(
         json.dumps({"a": 3, "b": 2, "n": {"type": "numeric", "min": 0, "max": 9, "bins": 3}, "k": ["x"]})
@@ -46,6 +48,7 @@ def test_all_faults_of_the_rows_are_told_at_once_without_a_value(operator):
     assert not any(value in operator.run("check") for value in ("secret", "77", "word "))
 
 
+@pytest.mark.slow
 def test_columns_that_only_the_policy_names_have_to_be_there_and_are_not_left_out(operator):
     set_source(operator, 'order = "guaranteed"', "")
     set_source(operator, 'file = "rows.csv"', 'file = "rows.csv"\nkey = "id"')
@@ -79,6 +82,7 @@ def test_rows_beyond_the_limit_of_a_person_are_a_warning_for_the_owner_alone(ope
     assert "files, disk and rows are as" not in said
 
 
+@pytest.mark.slow
 def test_numbers_that_one_party_writes_otherwise_are_told_with_the_key_that_helps(operator):
     form = {"n": {"type": "numeric", "min": 0, "max": 9, "bins": 3}}
     (operator.home.folder / "domain.json").write_text(json.dumps(form))
@@ -93,6 +97,7 @@ def test_numbers_that_one_party_writes_otherwise_are_told_with_the_key_that_help
     assert checked(operator) == {}
 
 
+@pytest.mark.slow
 def test_an_order_of_rows_that_is_not_decided_is_told(operator):
     (operator.home.folder / "rows.csv").write_text("id,a\n1,0\n1,1\n2,2\n")
     query = "SELECT * FROM 'rows.csv' ORDER BY id"
@@ -119,6 +124,7 @@ def test_a_disk_that_is_nearly_full_is_told(operator, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_file_of_rows_that_is_replaced_is_noticed_while_the_party_runs(operator):
     with operator.home.open_role() as opened:
         opened.checks["source"]()

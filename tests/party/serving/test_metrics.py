@@ -10,6 +10,8 @@ from dpmosaic.party.serving.events import Event
 from dpmosaic.party.serving.metrics import Metrics
 from support.terms import RELEASE_ID, terms_of
 
+pytestmark = pytest.mark.slow
+
 
 def broken():
     raise OSError("disk full")

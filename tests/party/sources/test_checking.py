@@ -87,6 +87,7 @@ def test_the_command_succeeds_if_the_table_can_be_encoded(table, tmp_path):
     assert "missing values" in done.stdout
 
 
+@pytest.mark.slow
 def test_rows_of_a_query_are_drafted_and_checked(table, tmp_path):
     query = tmp_path / "rows.sql"
     query.write_text("SELECT sex, town FROM 'rows.csv' WHERE sex <> 'q' ORDER BY sex, town")

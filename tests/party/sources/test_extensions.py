@@ -73,6 +73,7 @@ def test_a_fault_of_the_query_itself_names_no_extension():
     assert missing_extension(fault.value) is None
 
 
+@pytest.mark.slow
 def test_loading_downloads_nothing(tmp_path):
     with (
         duckdb.connect(config={"extension_directory": str(tmp_path)}) as connection,

@@ -65,6 +65,7 @@ def test_an_order_that_does_not_decide_between_different_rows_is_refused(tmp_pat
     assert not any(character.isdigit() for character in str(refused.value))
 
 
+@pytest.mark.slow
 def test_a_query_opens_a_database_read_only(folder):
     path = folder / "rows.duckdb"
     with duckdb.connect(str(path)) as made:

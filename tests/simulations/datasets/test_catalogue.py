@@ -99,6 +99,7 @@ def test_refuses_a_line_of_another_length():
         adult.join_parts(["39, State-gov\n"])
 
 
+@pytest.mark.slow
 def test_the_table_of_the_demo_is_written_without_a_network(tmp_path):
     table, domain = get("randhie", tmp_path)
     assert read_table(table, Domain.load(domain)).digest() == randhie.load().digest()

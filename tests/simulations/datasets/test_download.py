@@ -68,6 +68,7 @@ def test_a_file_with_the_right_checksum_is_kept(server, tmp_path, path):
     assert [left.name for left in tmp_path.iterdir()] == ["table"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "said"),
     [

@@ -47,6 +47,7 @@ def test_a_copy_is_perfect_and_a_constant_table_far_by_every_metric():
         assert near.total_variation == 0 < 0.5 < far.total_variation
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_scores_and_another_one_others():
     real, synthetic = table(300, 0), table(200, 1)
     one, again, other = (evaluate(real, synthetic, target="d", seed=seed) for seed in (1, 1, 2))

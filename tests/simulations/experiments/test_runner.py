@@ -26,6 +26,7 @@ from .conftest import write_table
 CELL = Cell("adult", method="independent", measures=("kway",))
 
 
+@pytest.mark.slow
 def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
     """The second cell has an unknown label; the process of the third is killed."""
     cells = [CELL, replace(CELL, measures=("svm",)), replace(CELL, seed=2), replace(CELL, seed=3)]
@@ -57,6 +58,7 @@ def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
     assert [work.cell for work in missing(cells, store, tables)] == cells[1:3]
 
 
+@pytest.mark.slow
 def test_does_not_repeat_finished_cells_and_names_failures(data, tmp_path, experiment, monkeypatch):
     options = {"seeds": 1, "quick": True, "processes": 2}
     reduced = experiment.for_quick_run()
@@ -69,6 +71,7 @@ def test_does_not_repeat_finished_cells_and_names_failures(data, tmp_path, exper
     assert again.results == outcome.results
 
 
+@pytest.mark.slow
 def test_missing_tables_leave_gaps_and_no_table_is_refused(data, tmp_path, experiment):
     both = replace(
         experiment.for_quick_run(),

@@ -30,6 +30,7 @@ def files(network):
     return {name: pd.read_parquet(network.party(name) / "rows.parquet") for name in network.all_names}
 
 
+@pytest.mark.slow
 def test_each_party_gets_the_rows_of_its_slice_in_one_order(tmp_path, people):
     network = LocalNetwork.create(tmp_path / "net", tmp_path / "people.csv", DOMAIN, "2x2")
     rows = files(network)
@@ -40,6 +41,7 @@ def test_each_party_gets_the_rows_of_its_slice_in_one_order(tmp_path, people):
     assert "[alignment]" not in network.plan.read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_parties_with_an_overlap_get_their_own_people_in_their_own_order(tmp_path, people):
     network = LocalNetwork.create(
         tmp_path / "net",
@@ -60,6 +62,7 @@ def test_parties_with_an_overlap_get_their_own_people_in_their_own_order(tmp_pat
     assert "[alignment]" in network.plan.read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_without_a_key_rows_are_numbered(tmp_path, people):
     options = {"overlap": Overlap(0.8)}
     network = LocalNetwork.create(tmp_path / "net", tmp_path / "people.csv", DOMAIN, "1x2", **options)

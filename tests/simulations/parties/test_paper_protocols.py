@@ -24,6 +24,7 @@ def table(records=3000, seed=0):
     return dpmosaic.Table.from_codes(DOMAIN, np.column_stack([first, second, rng.integers(0, 4, records)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
 def test_paper_protocols_give_privbayes_sums_over_boxes(protocol):
     rng = np.random.default_rng(0)
@@ -54,6 +55,7 @@ def test_an_interaction_by_the_theorem_is_the_projection_of_a_marginal_that_is_c
     assert {(c.zcdp_rho, c.interaction) for c in measurer.accountant.charges} == {(rho, ())}
 
 
+@pytest.mark.slow
 def test_sums_over_boxes_have_the_noise_of_the_theorem():
     """Chi-square over 4,000 sums: a deviation of 2 % would be one of two of its own."""
     real, boxes = table(), (((0, 3), (0, 5)), ((3, 6), (0, 2)))

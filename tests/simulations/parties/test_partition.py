@@ -46,6 +46,7 @@ def rows_of(table):
     return sorted(zip(*(column.tolist() for column in table.columns), strict=True))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(tables_and_counts())
 def test_even_parts_make_up_the_table_and_differ_in_size_by_at_most_one(drawn):
@@ -60,6 +61,7 @@ def test_even_parts_make_up_the_table_and_differ_in_size_by_at_most_one(drawn):
     assert max(widths) - min(widths) <= 1
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(tables_and_counts(), st.integers(0, 2**32))
 def test_random_parts_make_up_the_rows_of_the_table(drawn, seed):
@@ -71,6 +73,7 @@ def test_random_parts_make_up_the_rows_of_the_table(drawn, seed):
     assert max(layout.rows for layout in grid.slices) - min(layout.rows for layout in grid.slices) <= 1
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(tables(), st.data())
 def test_parts_by_attributes_make_up_the_table(table, data):

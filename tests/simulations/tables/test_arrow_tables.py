@@ -67,6 +67,7 @@ def test_columns_without_a_type_are_texts():
     assert rows["a"].isna().all()
 
 
+@pytest.mark.slow
 def test_frames_of_polars_are_read_with_all_their_types():
     polars = pytest.importorskip("polars", reason="needs polars")
     rows = polars.DataFrame({"word": WORDS, "day": DAYS}).with_columns(
@@ -92,14 +93,14 @@ def test_a_type_that_only_its_library_knows_is_refused():
 @pytest.mark.parametrize("name", ["synthesize", "draft"])
 def test_what_is_neither_a_frame_nor_a_path_is_refused_in_one_sentence(name, data):
     with pytest.raises(
-        dpmosaic.DataError, match=r"expected a data frame of pandas, Polars or PyArrow, or the path"
+        dpmosaic.DataError, match=r"expected a data frame of pandas, Polars, PyArrow or DuckDB, or the path"
     ):
         getattr(dpmosaic, name)(data)
 
 
 def test_a_file_of_another_kind_is_refused_with_the_way_on(tmp_path):
-    pd.DataFrame({"a": [1]}).to_json(tmp_path / "rows.xlsx")
+    pd.DataFrame({"a": [1]}).to_json(tmp_path / "rows.json")
     with pytest.raises(
-        dpmosaic.DataError, match=r"rows.xlsx to end in one of .*read it with pandas and give"
+        dpmosaic.DataError, match=r"rows.json to end in one of .*read it with pandas and give"
     ):
-        dpmosaic.synthesize(tmp_path / "rows.xlsx")
+        dpmosaic.synthesize(tmp_path / "rows.json")

@@ -106,6 +106,7 @@ def test_scores_and_gains_of_a_column_are_inner_products_of_records_with_each_of
         assert np.diff(got, axis=1) == pytest.approx(np.diff(expected, axis=1))
 
 
+@pytest.mark.slow
 def test_the_lower_bound_exceeds_mu_as_often_as_stated():
     """In more than 31 of 400 draws at .05 with probability 1e-2, in none with 1e-9."""
     rng = np.random.default_rng(2)

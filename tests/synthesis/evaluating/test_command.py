@@ -11,8 +11,6 @@ from typer.testing import CliRunner
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 
-pytestmark = pytest.mark.slow
-
 DOMAIN = {
     "kind": ["x", "[bold]", "z"],
     "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10},
@@ -37,6 +35,7 @@ def run(folder, *arguments):
     return CliRunner().invoke(app, ["evaluate", *map(str, files), *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_one_json_object_holds_all_metrics(folder):
     done = run(folder, "--target", "code", "--holdout", folder / "test.csv", "--json")
     assert done.exit_code == 0
@@ -49,6 +48,7 @@ def test_one_json_object_holds_all_metrics(folder):
     assert len(form["pairs"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOMAIN)
 def test_a_table_of_one_column_is_compared_by_that_column(tmp_path, name):
     (tmp_path / "domain.json").write_text(json.dumps({name: DOMAIN[name]}))
@@ -64,6 +64,7 @@ def test_a_table_of_one_column_is_compared_by_that_column(tmp_path, name):
     assert form["pairs"] == []
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_each_metric_and_names_as_they_are(folder):
     done = run(folder, "--target", "code", "--pay", "code", "age", "kind")
     assert done.exit_code == 0
@@ -94,6 +95,7 @@ def test_without_a_label_no_classifier_is_trained(folder):
     assert form["usefulness"] is None
 
 
+@pytest.mark.slow
 def test_a_number_is_predicted_as_one_and_the_report_shows_it(folder):
     done = run(folder, "--target", "age", "--report", folder / "page.html")
     assert done.exit_code == 0
@@ -102,6 +104,7 @@ def test_a_number_is_predicted_as_one_and_the_report_shows_it(folder):
         assert said in page
 
 
+@pytest.mark.slow
 def test_without_a_label_a_holdout_serves_to_count_equal_rows(folder):
     shares = [
         json.loads(run(folder, "--json", *more).stdout)["values"]["equal_rows"]
@@ -111,6 +114,7 @@ def test_without_a_label_a_holdout_serves_to_count_equal_rows(folder):
     assert shares[0]["expected"] != shares[1]["expected"]
 
 
+@pytest.mark.slow
 def test_values_are_compared_and_not_only_codes(folder):
     """Bins of 10 years: the synthetic ages are the real ones, each at the end of its decade."""
     header, *lines = (folder / "real.csv").read_text().splitlines()
@@ -134,6 +138,7 @@ def test_the_terminal_and_the_page_show_values_and_say_that_they_are_private(fol
     assert "not for publication" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_is_installed_and_ends_with_one_sentence_where_files_are_missing(tmp_path):
     code = "import sys; sys.argv = ['dpmosaic', 'evaluate', 'a.csv', 'b.csv', '--domain', 'd.json']\n"
     code += "from dpmosaic.command import main; main()"
@@ -149,6 +154,7 @@ def release(folder, *more):
     return CliRunner().invoke(app, places)
 
 
+@pytest.mark.slow
 def test_a_release_has_a_page_without_and_an_evaluation_one_with_real_distributions(folder):
     assert release(folder).exit_code == 0
     certificate = folder / "out/certificate.json"
@@ -160,6 +166,7 @@ def test_a_release_has_a_page_without_and_an_evaluation_one_with_real_distributi
         assert part in text
 
 
+@pytest.mark.slow
 def test_a_release_of_binary_digits_has_its_page_and_goes_with_the_table(folder):
     assert release(folder, "--binarise").exit_code == 0
     page = (folder / "out/report.html").read_text()
@@ -169,6 +176,7 @@ def test_a_release_of_binary_digits_has_its_page_and_goes_with_the_table(folder)
     assert done.exit_code == 0
 
 
+@pytest.mark.slow
 def test_refuses_a_certificate_of_another_table_or_without_a_report(folder):
     assert release(folder).exit_code == 0
     certificate = folder / "out/certificate.json"

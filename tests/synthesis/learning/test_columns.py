@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def columns(draw):
     return attribute, first, draw(st.integers(first + 1, len(attribute.cells)))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(columns(), st.booleans())
 def test_codes_of_outer_bins_become_those_of_the_nearest_and_values_lie_within(column, dated):

@@ -50,6 +50,7 @@ def test_numbers_of_a_long_tail_are_a_range(learned):
     assert isinstance(column(learned, numbers, zcdp_rho=0.001).reading, NumericAttribute)
 
 
+@pytest.mark.slow
 def test_rows_above_the_largest_listed_number_count_in_what_may_be_unlisted(learned):
     numbers = np.resize([0.0, 1, 2, 3], ROWS)
     numbers[:250] = np.resize(np.arange(6, 25), 250)

@@ -139,6 +139,7 @@ ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 LIKE_NUMBERS = st.text("0123456789.,-+/: eE%$€TZAM", max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(cell=ANY | LIKE_NUMBERS)
 @example(cell="٣")

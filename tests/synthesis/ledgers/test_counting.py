@@ -60,6 +60,7 @@ def content(table):
     return lambda: Ledger(beside(table)).read()
 
 
+@pytest.mark.slow
 def test_a_second_release_names_what_both_promise_together(table):
     _, first = synthesize(table)
     _, second = synthesize(table)
@@ -72,6 +73,7 @@ def test_a_second_release_names_what_both_promise_together(table):
     assert together.releases == len(found.releases) == 2
 
 
+@pytest.mark.slow
 def test_a_data_frame_has_a_ledger_that_its_rows_find_in_any_order(state):
     synthesize(TABLE)
     _, second = synthesize(TABLE.sample(frac=1, random_state=1))
@@ -107,6 +109,7 @@ def test_a_file_of_other_rows_under_the_same_name_is_the_same_table(table):
     assert len(found.releases) == 1
 
 
+@pytest.mark.slow
 def test_beyond_the_limit_nothing_is_spent(table, content, tmp_path, monkeypatch):
     dpmosaic.budget(table, limit=1.2)
     synthesize(table)

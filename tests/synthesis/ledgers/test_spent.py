@@ -32,6 +32,7 @@ class Exponential:
         return budget.granted(gaussian_only=False)
 
 
+@pytest.mark.slow
 @given(EPSILONS)
 def test_one_release_promises_what_it_did(epsilon):
     one = compose([released(epsilon, labels=DELTA / 10)])
@@ -39,6 +40,7 @@ def test_one_release_promises_what_it_did(epsilon):
     assert one.delta == pytest.approx(DELTA, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(EPSILONS, EPSILONS)
 def test_two_releases_promise_the_epsilon_of_the_sum_of_their_rho(one, two):
     both = compose([released(one), released(two)])
@@ -72,6 +74,7 @@ def test_units_are_listed_apart():
     assert people.epsilon == pytest.approx(2)
 
 
+@pytest.mark.slow
 @given(EPSILONS, st.sampled_from(["mst", Exponential()]))
 def test_a_limit_allows_one_release_of_its_epsilon_and_no_second(epsilon, mechanism):
     one = released(epsilon, labels=DELTA / 10, mechanism=mechanism)
@@ -95,6 +98,7 @@ def test_a_larger_delta_does_not_get_round_a_limit():
     assert not fits([released(0.1, labels=0.0), released(0.1, 1e-6, labels=1e-7)], Budget(1, DELTA))
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.05, 0.6), max_size=3))
 def test_what_is_left_fits_and_more_does_not(before):
     spent, limit = [released(each) for each in before], Budget(1.5, DELTA)

@@ -97,6 +97,7 @@ def test_names_of_rules_are_different():
     assert len({*names}) == len(names)
 
 
+@pytest.mark.slow
 def test_an_end_beyond_the_period_or_the_death_is_found_too(copied):
     for table, name in (
         ("drug_exposure", "each row lies within one observation period of its person"),
@@ -110,6 +111,7 @@ def test_an_end_beyond_the_period_or_the_death_is_found_too(copied):
         copied.execute("ROLLBACK")
 
 
+@pytest.mark.slow
 def test_source_values_are_asked_of_a_release_alone(cdm):
     assert all(one.holds for one in check(cdm))
     broken = {one.rule.name for one in check(cdm, released=True) if not one.holds}
@@ -117,6 +119,7 @@ def test_source_values_are_asked_of_a_release_alone(cdm):
     assert all(name.endswith("source values and texts are empty") for name in broken)
 
 
+@pytest.mark.slow
 def test_refuses_what_is_no_cdm(tmp_path, cdm):
     with pytest.raises(DataError, match="found none"):
         check(tmp_path / "missing.duckdb")

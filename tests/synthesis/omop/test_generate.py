@@ -7,6 +7,8 @@ from dpmosaic.synthesis.omop.generate import generate
 from dpmosaic.synthesis.omop.model import CLINICAL
 from dpmosaic.synthesis.omop.vocabulary import concept_named
 
+pytestmark = pytest.mark.slow
+
 
 def tables_of(path):
     with duckdb.connect(str(path), read_only=True) as connection:

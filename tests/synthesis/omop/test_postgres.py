@@ -11,6 +11,8 @@ from dpmosaic.synthesis.omop.model import CLINICAL, VOCABULARY
 from dpmosaic.synthesis.omop.read import read
 from support.postgres import server
 
+pytestmark = pytest.mark.slow
+
 psycopg = pytest.importorskip("psycopg")
 KINDS = {"DOUBLE": "NUMERIC", "VARCHAR": "TEXT", "BIGINT": "INTEGER"}
 

@@ -72,6 +72,7 @@ def condition(number, name, day, visit_id, end=None):
     }
 
 
+@pytest.mark.slow
 def test_people_are_observed_from_the_first_to_the_last_day_of_the_released_time(small):
     tables = changed(small, ("observation_period", {"observation_period_id": 2, **period(2020, 2030)}))
     (person,) = tables[PERSON].to_dict("records")
@@ -84,12 +85,14 @@ def test_people_are_observed_from_the_first_to_the_last_day_of_the_released_time
     assert person["usual_reason"] == NONE
 
 
+@pytest.mark.slow
 def test_death_is_counted_from_the_end_of_observation(small):
     (person,) = changed(small, ("death", {"death_date": date(2018, 6, 11)}))[PERSON].to_dict("records")
     assert person["days_to_death"] == 10
     assert not person["until_the_end"]
 
 
+@pytest.mark.slow
 def test_visits_are_counted_from_the_first_day_and_have_their_first_condition_as_reason(small):
     day = date(2015, 1, 11)
     tables = changed(
@@ -109,6 +112,7 @@ def test_visits_are_counted_from_the_first_day_and_have_their_first_condition_as
     assert tables[PERSON]["usual_reason"].tolist() == [first["reason"]]
 
 
+@pytest.mark.slow
 def test_events_of_no_visit_meet_on_a_day_of_their_own_and_others_are_left_out(small):
     day = date(2016, 2, 3)
     tables = changed(
@@ -128,6 +132,7 @@ def test_events_of_no_visit_meet_on_a_day_of_their_own_and_others_are_left_out(s
     assert tables["condition_occurrence"]["visit_occurrence_id"].tolist() == [alone, alone, met]
 
 
+@pytest.mark.slow
 def test_values_are_places_in_the_public_range_of_the_category(small):
     known = ranges()[concept_named("Haemoglobin A1c")]
     with duckdb.connect(str(small)) as connection:
@@ -177,6 +182,7 @@ def with_people(tables):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [18, 25, 60])
 def test_all_rows_fit_their_domains_which_no_row_has_a_say_in(cdm, small, most):
     held = read(cdm, most=most)
@@ -190,6 +196,7 @@ def test_all_rows_fit_their_domains_which_no_row_has_a_say_in(cdm, small, most):
         assert len(listed) <= most
 
 
+@pytest.mark.slow
 def test_the_time_is_what_is_asked_for_or_ten_years(cdm):
     asked = read(cdm, since=date(2018, 3, 1), until=date(2019, 2, 28))
     assert (asked.choices.since, asked.choices.until) == (date(2018, 3, 1), date(2019, 2, 28))
@@ -201,6 +208,7 @@ def test_the_time_is_what_is_asked_for_or_ten_years(cdm):
         read(cdm, since=date(2025, 1, 1))
 
 
+@pytest.mark.slow
 def test_refuses_a_source_without_a_date(small):
     with duckdb.connect(str(small)) as connection:
         connection.execute("DROP TABLE cdm_source")

@@ -56,6 +56,7 @@ def test_every_rule_holds_whatever_the_rows_are(tmp_path, held, seed):
     assert rows == kept
 
 
+@pytest.mark.slow
 def test_an_empty_table_is_written_as_one(tmp_path, held):
     tables = any_tables(held.choices, 0)
     tables["drug_exposure"] = tables["drug_exposure"].iloc[:0]
@@ -64,6 +65,7 @@ def test_an_empty_table_is_written_as_one(tmp_path, held):
     assert all(one.holds for one in check(path, released=True))
 
 
+@pytest.mark.slow
 def test_rows_that_need_no_repair_come_back_in_their_categories(tmp_path, held):
     again = read(write(tmp_path / "cdm.duckdb", held.tables, held.choices))
     domains = held.choices.domain()
@@ -76,6 +78,7 @@ def test_rows_that_need_no_repair_come_back_in_their_categories(tmp_path, held):
             assert same == 1 or (name == "condition_occurrence" and same > 0.98)
 
 
+@pytest.mark.slow
 def test_visits_keep_their_order_and_come_closer_where_they_take_too_long(tmp_path, held):
     tables = any_tables(held.choices, 1)
     tables["visit_occurrence"]["kind"] = "9202"
@@ -86,6 +89,7 @@ def test_visits_keep_their_order_and_come_closer_where_they_take_too_long(tmp_pa
         assert visits["visit_start_date"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_a_visit_that_is_about_something_has_a_condition_of_it_first(tmp_path, held):
     tables = any_tables(held.choices, 2)
     path = write(tmp_path / "cdm.duckdb", tables, held.choices)
@@ -98,6 +102,7 @@ def test_a_visit_that_is_about_something_has_a_condition_of_it_first(tmp_path, h
             assert again[visit] == reason
 
 
+@pytest.mark.slow
 def test_values_lie_in_their_ranges_with_their_units(tmp_path, held):
     path = write(tmp_path / "cdm.duckdb", any_tables(held.choices, 3), held.choices)
     with duckdb.connect(str(path), read_only=True) as connection:

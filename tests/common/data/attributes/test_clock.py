@@ -68,6 +68,7 @@ def test_times_are_written_in_the_format(form, written):
     assert Clock.of(form).texts_of(times).tolist() == [written, None]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(FORMATS), st.lists(st.integers(0, 359_999), min_size=1))
 def test_what_is_written_is_read_as_the_same_time(form, values):
     moments = Clock.of(form)

@@ -54,6 +54,7 @@ def test_units_begin_where_the_calendar_says_and_count_up(granularity, values):
     assert np.array_equal(moments.unit_numbers(after - np.timedelta64(1, "us")), units)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(times, min_size=1, max_size=20),

@@ -27,6 +27,7 @@ def distance(values, cdf):
     return stats.kstest(values, cdf).statistic
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=20), st.sampled_from(Scale), st.integers(0, 99))
 def test_every_value_is_within_its_bin(counts, scale, seed):
@@ -36,6 +37,7 @@ def test_every_value_is_within_its_bin(counts, scale, seed):
     assert np.all((edges[codes] <= values) & (values < edges[codes + 1]))
 
 
+@pytest.mark.slow
 @given(
     st.floats(-1e3, 1e3),
     st.floats(-6, 9).map(lambda exponent: 10.0**exponent),
@@ -53,6 +55,7 @@ def test_numbers_have_few_decimals_and_stay_in_their_bin(start, width, seed):
         assert len(set(part.tolist())) > 100
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(-323, -280).map(lambda exponent: 10.0**exponent), st.integers(1, 3))
 def test_numbers_of_the_narrowest_bins_stay_in_them(most, count):

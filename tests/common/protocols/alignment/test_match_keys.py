@@ -31,6 +31,7 @@ def test_a_row_that_lacks_a_field_has_no_text():
     assert key_texts(COLUMNS, ("born:year",))[2] != b""
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=4, max_size=4))
 def test_fields_do_not_flow_into_each_other(values):
     a, b, c, d = values

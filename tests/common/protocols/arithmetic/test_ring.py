@@ -65,6 +65,7 @@ def pairs_of_matrices(ring):
     return sizes.flatmap(lambda s: st.tuples(matrix(ring, s[0], s[1]), matrix(ring, s[0], s[2])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ring", RINGS)
 @given(data=st.data())
 def test_a_product_is_that_of_the_integers_modulo_the_ring(ring, data):

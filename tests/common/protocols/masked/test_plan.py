@@ -145,6 +145,7 @@ def test_a_clique_is_feasible_up_to_the_limit_of_what_is_opened_for_it(held, cli
     assert fits == (cells is None)
 
 
+@pytest.mark.slow
 @given(
     plan=ragged_plans(),
     clique=st.sampled_from(CLIQUES),
@@ -183,6 +184,7 @@ def chain_sets(plan, number):
     return st.lists(st.sampled_from(products), max_size=30) if products else st.just([])
 
 
+@pytest.mark.slow
 @given(data=st.data(), plan=ragged_plans(), limit=st.integers(1, 400))
 def test_rectangles_cover_every_chain_once_and_stay_in_the_limit_unless_one_left_alone_exceeds_it(
     data, plan, limit
@@ -228,6 +230,7 @@ def chain_of(texts):
     return tuple(chain)
 
 
+@pytest.mark.slow
 @given(CHAINS)
 def test_the_labels_of_a_chain_determine_it(chain):
     assert chain_of(labels(chain)) == chain

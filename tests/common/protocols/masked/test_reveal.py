@@ -90,6 +90,7 @@ def test_masks_differ_for_every_query_and_every_key(ring):
         assert np.all(first != pairwise_mask(ring, 0, streams, query, CELLS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ring", RINGS)
 @given(data=st.data(), parties=st.integers(1, 5), grid=st.sampled_from([1, 2, 256, 2**20]))
 def test_the_opened_sum_is_the_counts_plus_the_noise_of_all_parties(ring, data, parties, grid):

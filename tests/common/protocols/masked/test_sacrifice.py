@@ -57,6 +57,7 @@ def test_what_is_dealt_as_written_passes(bits):
     assert found.tolist() == [0] * (1 if bits == 32 else 32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [32, 64])
 def test_every_wrong_bit_of_every_dealt_word_is_found(bits):
     """Each passes with probability 2^-32: with other seeds, this fails once in three million runs."""

@@ -9,6 +9,7 @@ from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores.bits import negate_cells, planes_of, unpack_bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ring", [Ring(32), Ring(64)])
 @given(data=st.data())
 def test_planes_are_the_bits_of_the_words_from_the_lowest_on_and_come_back(ring, data):

@@ -61,6 +61,7 @@ def test_the_carry_is_right_for_all_numbers_of_few_bits(bit):
     assert np.array_equal(carries(one, other, bit), (one + other) >> bit == 1)
 
 
+@pytest.mark.slow
 @given(data=st.data(), bit=st.integers(1, 63))
 def test_the_carry_is_right_for_numbers_of_any_width(data, bit):
     one = data.draw(st.integers(0, 2**bit - 1))

@@ -113,6 +113,7 @@ def test_every_query_party_and_pair_reshares_with_other_words():
         assert not np.any(one == other)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), min_size=1, max_size=5)
 )

@@ -54,6 +54,7 @@ def test_independence_is_tested_as_by_pearson(exact):
     assert found.degrees == reference.dof
 
 
+@pytest.mark.slow
 def test_survival_is_compared_as_by_the_log_rank_test(exact):
     from statsmodels.duration.survfunc import survdiff
 
@@ -63,6 +64,7 @@ def test_survival_is_compared_as_by_the_log_rank_test(exact):
     assert math.sqrt(found.statistic) == pytest.approx(math.sqrt(reference[0]), rel=0.15)
 
 
+@pytest.mark.slow
 def test_coefficients_are_tested_together(exact, sm):
     found = run_test(exact, "coefficients", "income ~ age + school", term="school")
     design = pd.DataFrame(

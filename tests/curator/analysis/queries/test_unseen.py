@@ -98,6 +98,7 @@ def test_a_quantile_among_hidden_records_has_no_interval_and_says_why(plain):
     assert "beyond 0 to 10" in found.note
 
 
+@pytest.mark.slow
 def test_a_long_tail_has_no_interval_and_says_how_many_records_lie_beyond():
     hidden = hiding(released("symlog"), TAIL)
     for query in ("AVG(x)", "SUM(x)"):

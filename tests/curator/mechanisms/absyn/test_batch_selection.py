@@ -87,6 +87,7 @@ def greedy(domain, shares, rho, tau, difference):
         error, selected = min(found, key=lambda f: f[0])
 
 
+@pytest.mark.slow
 def test_selects_the_same_pairs_as_the_paper_s_greedy_search():
     counts = set()
     for seed in range(8):
@@ -129,6 +130,7 @@ def random_case(seed, count=9):
     return domain, {pair: rng.random() ** 3 for pair in itertools.combinations(domain.names, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [100, 1000])
 def test_the_selected_pairs_are_a_triangulated_graph_with_cliques_up_to_tau(tau):
     for seed in range(5):

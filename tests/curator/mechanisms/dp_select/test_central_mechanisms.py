@@ -92,6 +92,7 @@ def test_a_large_budget_selects_dependences_that_the_pool_lacks(reference, run, 
     assert apart["dp-gan"] > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 @pytest.mark.parametrize("distance", ["density", "kolmogorov", "l2"])
 def test_selects_as_many_records_as_the_table_has_with_every_distance(distance, run, chain_table):
@@ -100,6 +101,7 @@ def test_selects_as_many_records_as_the_table_has_with_every_distance(distance, 
     assert fitted.selection == "exact L1 distances with noise"
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 def test_weights_of_the_workload_determine_the_important_marginals(run, chain_table):
     table = chain_table(2000)
@@ -111,6 +113,7 @@ def test_weights_of_the_workload_determine_the_important_marginals(run, chain_ta
         assert [c for c in fitted.model.cliques if len(c) > 1] == [wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_the_papers_text_runs_within_its_budget_and_is_labelled(epsilon, run, chain_table):
@@ -127,6 +130,7 @@ class Stopped(Exception):
     """Raised to stop a run."""
 
 
+@pytest.mark.slow
 @pytest.mark.gan
 @pytest.mark.parametrize("kind", [DPGan, DPSelect])
 def test_a_stopped_run_resumes_from_its_checkpoint_under_one_promise(

@@ -83,6 +83,7 @@ def test_what_an_earlier_table_says_is_not_unknown_and_still_counts_as_a_size():
     assert effects[largest].size(RECORDS) == pytest.approx(np.abs(away).sum(), rel=0.2)
 
 
+@pytest.mark.slow
 def test_a_score_of_the_same_size_says_nothing_of_what_an_earlier_table_leads_to_expect():
     pair = max(PAIRS, key=lambda one: pairs(LAST_YEAR)[one].size(RECORDS))
     effect = pairs(LAST_YEAR)[pair]

@@ -64,6 +64,7 @@ def test_estimates_are_closer_with_what_was_published():
     assert 0.35 < errors[1] / errors[0] < 0.7
 
 
+@pytest.mark.slow
 def test_a_forest_is_the_largest_of_all_that_have_no_cycle():
     """By brute force over all subsets of the pairs of five attributes, one of which has no pair."""
     rng = np.random.default_rng(0)

@@ -36,6 +36,7 @@ def test_the_pair_is_in_the_model_and_has_a_tenth_of_the_last_measurements(proto
     assert float(measured[-1].zcdp_rho) > 0.08 * steps["last round"] * spent
 
 
+@pytest.mark.slow
 def test_without_a_rule_such_a_pair_is_left_out():
     measured = [
         found.zcdp_rho for found in released([], "trusted").measurements if found.clique == ("zip", "state")

@@ -30,6 +30,7 @@ def test_the_projection_is_the_closest_vector_of_the_simplex(seed):
     assert ((projected - noisy) ** 2).sum() <= least
 
 
+@pytest.mark.slow
 def test_the_projection_is_the_most_likely_vector_where_some_counts_are_less_noisy():
     """Against a general solver of the weighted least-squares problem."""
     rng = np.random.default_rng(2)

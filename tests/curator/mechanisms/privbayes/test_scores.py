@@ -20,6 +20,7 @@ def count_vectors(cells, records):
             yield np.bincount(places, minlength=cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
 def test_a_record_changes_the_distance_to_a_public_reference_by_one(shape):
     """Every table of four records at most, every record, many references: 1, or 2 if it is replaced."""
@@ -36,6 +37,7 @@ def test_a_record_changes_the_distance_to_a_public_reference_by_one(shape):
     assert max(replaced) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
 def test_the_papers_score_moves_by_less_than_two(shape):
     """Every table of five records at most and every record that is added: Equation 2.1, n TVD."""

@@ -158,6 +158,7 @@ class TestRandDPGenByScores(DefaultContract):
         for clique, reference in zip(pairs, references, strict=True):
             assert reference.tolist() == np.rint(fitted.model.marginal(clique)).astype(int).tolist()
 
+    @pytest.mark.slow
     def test_each_score_is_the_distance_to_the_model_and_noise_of_the_stated_deviation(
         self, scored, chain_table, run
     ):
@@ -176,6 +177,7 @@ class TestRandDPGenByScores(DefaultContract):
         below = stats.chi2.cdf(np.sum(np.square(errors)), 60)
         assert 5e-7 < below < 1 - 5e-7
 
+    @pytest.mark.slow
     def test_a_marginal_that_no_round_selected_has_a_bound_by_its_score_and_it_holds(self, run, wide_table):
         """60 bounds that fail with at most 5 % each; independent ones fail 13 times with p < 1e-4."""
         failures = unselected = 0
@@ -205,6 +207,7 @@ class TestRandDPGenByScores(DefaultContract):
         assert fitted.rounds[0].clique == ("a", "b")
         assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "parties",
         [{"protocol": "indicator", "grid": "1x2"}, {"protocol": "masked", "grid": "2x2", "tolerated": 2}],

@@ -2,6 +2,7 @@
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from dpmosaic.curator.people.drawing.sweeps import Free, Pair, sweep
@@ -39,6 +40,7 @@ def distance(codes, weights, sizes, wanted):
     return sum(((counts(codes, weights, sizes, *both) - goal) ** 2).sum() for both, goal in wanted.items())
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), st.booleans())
 def test_a_sweep_never_increases_the_distance_and_keeps_its_books(problem, bounded):

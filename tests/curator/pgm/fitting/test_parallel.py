@@ -226,6 +226,7 @@ def test_a_joint_fit_that_starts_from_the_model_needs_few_steps(summed: Summed) 
     assert few.loss - best.loss < 0.25 * (cold.loss - best.loss) + 1e-3 * best.loss
 
 
+@pytest.mark.slow
 def test_large_blocks_are_fitted_at_the_same_time_with_the_same_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -31,6 +31,7 @@ def random_clique(seed: int) -> tuple[list[int], list[frozenset[int]], frozenset
     return shape, sources, separator
 
 
+@pytest.mark.slow
 def test_every_source_has_no_axis_in_some_part_and_the_separator_none_in_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

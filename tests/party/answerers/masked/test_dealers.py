@@ -113,6 +113,7 @@ def crossed():
     return release_by("south", *DEALERS[:2])
 
 
+@pytest.mark.slow
 def test_a_party_that_deals_for_another_slice_deals_the_same_again_after_a_restart(tmp_path):
     release = release_by("south", *DEALERS[:2], folder=tmp_path).introduce().prepare(QUERY.clique)
     frames = release.frames(QUERY)

@@ -119,6 +119,7 @@ def compared(real, *blocks):
     return found
 
 
+@pytest.mark.slow
 @given(
     *(st.lists(st.one_of(st.integers(0, 5), st.just(math.nan)), min_size=1) for _ in range(2)),
     st.integers(0, 10),
