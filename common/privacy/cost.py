@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import BudgetError
 from ..forms.nearest import hint
@@ -136,6 +136,15 @@ class PrivacyUnit:
 
     adjacency: Adjacency
     rows_per_person: int = 1
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> PrivacyUnit:
+        """The unit whose JSON values are among these."""
+        return cls(Adjacency(values["adjacency"]), values[ROWS_PER_PERSON])
+
+    def values(self) -> dict[str, str | int]:
+        """The unit as JSON values, by the names of its attributes."""
+        return {"adjacency": self.adjacency.value, ROWS_PER_PERSON: self.rows_per_person}
 
     @property
     def squared_sensitivity(self) -> int:

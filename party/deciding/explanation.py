@@ -11,7 +11,6 @@ from ...common.bounded import json_of
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
-from ...common.privacy.cost import ROWS_PER_PERSON
 from ...common.privacy.spending import Cost
 from ...common.protocols.alignment.plan import ALIGNMENT
 from ...common.protocols.registry import find_protocol
@@ -52,13 +51,12 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
         "about": asdict(terms.spec.about),
         "max_cells": terms.purpose.max_cells,
         "protocol": {"name": terms.spec.protocol, "trusted": _trust_assumption(terms.spec.protocol)},
-        "adjacency": terms.spec.adjacency.value,
+        **terms.unit.values(),
         "promise": {
             "epsilon": terms.spec.budget.epsilon,
             "delta": terms.spec.budget.delta,
             "zcdp_rho": terms.spec.budget.zcdp_rho,
         },
-        ROWS_PER_PERSON: terms.unit.rows_per_person,
         "rows_used": policy.max_rows_per_person if settings.key is not None else None,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},

@@ -19,7 +19,7 @@ from ...common.forms.several import Either, ListOf
 from ...common.forms.tables import Key, Table
 from ...common.forms.values import Choice, Null, Number, Text, Truth, whole
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.privacy.cost import ROWS_PER_PERSON, Adjacency, PrivacyUnit
 from ...common.privacy.spending import Cost
 from ...common.processes.locks import turn_at
 from ...simulations.tables.frames import Source, digest_of
@@ -41,7 +41,7 @@ _RELEASE = {
     "epsilon": _POSITIVE,
     "delta": _SHARE,
     "adjacency": Choice(tuple(Adjacency)),
-    "rows_per_person": whole(0),
+    ROWS_PER_PERSON: whole(0),
     "zcdp_rho": _FRACTION_TEXT,
     "labels_delta": _FRACTION_TEXT,
     "alone": Truth(),
@@ -246,8 +246,7 @@ def release_values(one: Spent) -> dict[str, Any]:
         "out": one.out,
         "epsilon": one.budget.epsilon,
         "delta": one.budget.delta,
-        "adjacency": one.cost.unit.adjacency.value,
-        "rows_per_person": one.cost.unit.rows_per_person,
+        **one.cost.unit.values(),
         "zcdp_rho": str(one.cost.zcdp_rho),
         "labels_delta": str(one.cost.delta),
         "alone": one.alone,
@@ -283,7 +282,6 @@ def _content(text: bytes, path: Path) -> Content:
 
 
 def _release_of(one: dict[str, Any]) -> Spent:
-    unit = PrivacyUnit(Adjacency(one["adjacency"]), one["rows_per_person"])
-    cost = Cost(unit, fraction_of(one["zcdp_rho"]), fraction_of(one["labels_delta"]))
+    cost = Cost(PrivacyUnit.of(one), fraction_of(one["zcdp_rho"]), fraction_of(one["labels_delta"]))
     budget = Budget(one["epsilon"], one["delta"])
     return Spent(one["release"], one["at"], one["out"], budget, cost, one["alone"], one["rows"], one["ended"])
