@@ -18,6 +18,9 @@ _PART_OF_AXIS = 0.12
 _LEAST_PART = 1e-6
 """A symmetric logarithmic axis is linear in this part of it around zero, at least."""
 
+_LEAST_FACTOR = 4.0
+"""A logarithmic axis is longer than by this factor."""
+
 _TICKS = 5
 """Most ticks of an axis: on a phone their texts do not meet."""
 
@@ -51,7 +54,8 @@ class Axis:
         if scale is Scale.LINEAR and not _is_crowded(edges, shares, high - low):
             return cls(low, high)
         if low > 0:
-            return cls(low, high, Scale.LOG)
+            # Within a factor of a few, a logarithm spreads nothing.
+            return cls(low, high, Scale.LOG if high >= _LEAST_FACTOR * low else Scale.LINEAR)
         sizes = np.abs(edges).max(axis=1)
         typical = _quantile(sizes[(order := np.argsort(sizes))], shares[order], 0.1)
         return cls(low, high, Scale.SYMLOG, max(typical, _LEAST_PART * (high - low)))
@@ -77,7 +81,7 @@ class Axis:
         return np.round(np.arange(first, last + 1) * step, 12)
 
     def _powers(self) -> Numbers:
-        """Powers of ten and zero; where less than two are on the axis, also 2 and 5 times each."""
+        """Powers of ten and zero; where less than two are on the axis, also 2 and 5 times each, or others."""
         top = math.floor(math.log10(max(abs(self.low), abs(self.high))))
         least = self.low if self.scale is Scale.LOG else self.unit
         powers: Numbers = np.power(10.0, np.arange(math.floor(math.log10(least)), top + 1, dtype=np.float64))
@@ -87,6 +91,8 @@ class Axis:
             powers if self.scale is Scale.LOG else np.concatenate([-powers[::-1], [0.0], powers])
         )
         found = self._within(signed)
+        if not len(found):
+            return self._round_numbers()
         apart = -(-len(found) // _TICKS)
         # Zero is one of those that stay.
         zero = int(np.flatnonzero(found == 0.0)[0]) if 0.0 in found else 0

@@ -69,7 +69,7 @@ def test_a_folder_with_a_release_is_refused(folder, learned):
 
 
 def test_an_unknown_format_is_refused(made, tmp_path):
-    with pytest.raises(DataError, match="expected one of csv, parquet"):
+    with pytest.raises(DataError, match="expected csv or parquet"):
         made.save(tmp_path / "out", "xls")
 
 
