@@ -20,7 +20,7 @@ ROOT = Path(dpmosaic.__file__).resolve().parent
 ROOMS = ("common", "party", "curator")
 BINDS = Binding.use.__name__
 OF_DROPOUTS = "party/answerers/masked/dropouts.py"
-"""Its bindings hold what parties agreed on of others, not what hides rows: `test_dropouts.py` plays against them."""
+"""Its bindings hold what parties agreed on of others, not what hides rows: see `test_dropouts.py`."""
 
 
 @cache
