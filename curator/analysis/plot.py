@@ -12,6 +12,7 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ..report.pairs import CertifiedPairs, Pair
 from ..report.plots import figure
+from ..results.comparable import moved_to, of_same_codes
 from ..results.outputs import warning_beside, write_text
 from .published import Published
 
@@ -87,12 +88,14 @@ def plot(
         MissingExtraError: matplotlib is not installed.
     """
     rows, certificate = published.rows, published.certificate
+    rows = rows if real is None else moved_to(real.domain, rows)
     known = rows.domain.names
     names = list(known if columns is None else columns)
     if unknown := [name for name in names if name not in known]:
         raise DataError(f"columns: expected names of columns, got {unknown[0]!r}; name others")
     shown = names[:_CHARTS_UNASKED] if columns is None else names
-    measured = {} if published.evidence is None else published.evidence.margins
+    margins = {} if published.evidence is None else published.evidence.margins
+    measured = of_same_codes(margins, published.domain, rows.domain)
     pairs = CertifiedPairs(certificate).bounds if distances is None else distances
     beside = f" beside {real.record_count:,} real ones" if real is not None else ""
     title = f"{rows.record_count:,} synthetic rows{beside}"

@@ -16,6 +16,7 @@ from ...curator.analysis.release import Page, Release
 from ...curator.people.release import PeopleRelease
 from ...curator.people.report import people_report
 from ...curator.report.page import evaluation_report
+from ...curator.results.comparable import comparable, moved_to, of_same_codes
 from ...curator.results.outputs import write_not_for_release
 from ...simulations.evaluation.evaluation import Evaluation
 from ...simulations.evaluation.evaluation import evaluate as evaluate_tables
@@ -87,10 +88,15 @@ def evaluate(
             raise DataError(f"{useless[0]}: an evaluation of related tables has no such choice; leave it out")
         return evaluate_people(named_frames(real), synthetic, **more)
     known = None if domain is None else read_domain(domain)
-    if isinstance(synthetic, Release):
-        known = known or synthetic.domain
-        synthetic = synthetic.rows if known == synthetic.domain else synthetic.table
-    made, rows = _encode_rows(synthetic, known), _encode_rows(real, known)
+    if not isinstance(synthetic, Release):
+        made = _encode_rows(synthetic, known)
+    elif known is None or known == synthetic.domain:
+        known = _domain_of_both(synthetic)
+        made = moved_to(known, synthetic.rows)
+        real = moved_to(known, real) if isinstance(real, Table) else real
+    else:
+        made = encode(synthetic.table, known)
+    rows = _encode_rows(real, known)
     return evaluate_tables(
         rows,
         made,
@@ -155,16 +161,17 @@ def compare(
         return Page(people_report(release.family, release.certificate, release.frames, beside))
     if isinstance(real, Mapping):
         raise DataError("expected one data frame beside the release of one table, got several; give one")
-    rows = (
-        load(real, release.domain).table
-        if isinstance(real, str | Path)
-        else _encode_rows(real, release.domain)
-    )
+    domain = _domain_of_both(release)
+    rows = load(real, domain).table if isinstance(real, str | Path) else _encode_rows(real, domain)
     found = evaluate(rows, release, **more)
     compared, evidence = comparison(found, rows), release.published.evidence
-    measured = None if evidence is None else evidence.margins
-    html = evaluation_report(release.rows, compared, release.certificate, measured)
+    measured = None if evidence is None else of_same_codes(evidence.margins, release.domain, domain)
+    html = evaluation_report(moved_to(domain, release.rows), compared, release.certificate, measured)
     return ComparisonPage(html, release, rows, compared.pairs)
+
+
+def _domain_of_both(release: Release) -> Domain:
+    return comparable(release.domain, [one.name for one in release.certificate.plan.unseen])
 
 
 def _encode_rows(rows: Table | ArrowTable, domain: Domain | None) -> Table:
