@@ -224,7 +224,10 @@ class Side:
 
     def compared(self, name: str) -> pd.DataFrame:
         """The columns of a table but keys: numbers on the scale of their column, others as texts."""
-        rows, domain = self.frames[name], Domain(self.family.shown_attributes(name))
+        rows, shown = self.frames[name], self.family.shown_attributes(name)
+        if not shown:
+            return pd.DataFrame(index=rows.index)
+        domain = Domain(shown)
         return pd.DataFrame({one: _comparable(rows, domain, one) for one in domain}, index=rows.index)
 
     @cached_property

@@ -34,13 +34,11 @@ def evaluate(
     ],
     synthetic: Annotated[
         Path,
-        typer.Argument(help="The synthetic table; of several rows a person the folder of the release."),
+        typer.Argument(help="The folder of the release; or the synthetic table of one row a person."),
     ],
     domain: Annotated[
         Path | None,
-        typer.Option(
-            help="Domain file of both; of a release that chose bins, bins/domain.json beside the table."
-        ),
+        typer.Option(help="Domain file of both; by default bins/domain.json of a release that chose bins."),
     ] = None,
     target: Annotated[
         str | None,
@@ -86,7 +84,9 @@ def evaluate(
     if certificate is not None and report is None:
         raise DataError("--certificate is for the report; give --report too, or leave it out")
     require_extra("curator" if target is None else "eval")
-    if synthetic.is_dir():
+    from ...curator.results import outputs as files
+
+    if (synthetic / files.PEOPLE).is_file():
         given = {"domain": domain, "target": target, "holdout": holdout, "pay": pay, "workload": workload}
         if useless := [name for name, one in {**given, "certificate": certificate}.items() if one]:
             raise DataError(f"{useless[0]}: an evaluation of related tables has no such choice; leave it out")
@@ -94,12 +94,14 @@ def evaluate(
         return
     if relations is not None or follow is not None:
         raise DataError("relations and follow: expected the folder of a release, got a file; name the folder")
+    if synthetic.is_dir():
+        synthetic, chosen = _parts_of(synthetic)
+        domain = domain or chosen
     if domain is None:
         raise DataError("expected the domain of both tables, got none; give --domain")
     from ...common.data.domain import Domain
     from ...common.data.workload import Workload
     from ...curator.report.page import evaluation_report
-    from ...curator.results import outputs as files
     from ...simulations.evaluation.evaluation import evaluate as run
     from ...simulations.evaluation.metrics import PRIVATE
     from ...simulations.evaluation.nist import Pay
@@ -133,6 +135,16 @@ def evaluate(
         tell(json.dumps(found.to_json()))
     else:
         _show(Terminal(), found)
+
+
+def _parts_of(folder: Path) -> tuple[Path, Path | None]:
+    """The table of a release of one row a person, and the domain that it chose, if it did."""
+    from ...curator.analysis.published import Published
+
+    published, domain = Published.load(folder), folder / "bins" / "domain.json"
+    if published.table is None:
+        raise DataError(f"{folder}: expected a release with its table, found none; draw new rows from it")
+    return published.table, domain if domain.is_file() else None
 
 
 def _evaluate_people(

@@ -137,6 +137,16 @@ def test_one_table_with_a_key_is_compared_as_people_and_rows():
     assert "Not for publication" in dpmosaic.compare(stays, made).html
 
 
+def test_people_of_whom_nothing_but_rows_is_known_are_compared_and_shown():
+    rows = pd.DataFrame({"id": np.repeat(np.arange(200), 2), "a": [0, 1] * 200, "b": [0, 1, 1, 0] * 100})
+    made = dpmosaic.synthesize(rows, key="id", domain={"a": 2, "b": 2}, epsilon=20.0, seed=1, ledger=False)
+    found = dpmosaic.evaluate(rows, made)
+    assert found.people == ()
+    (children,) = found.children.values()
+    assert [(one.one, one.other) for one in children.within] == [("a", "b")]
+    assert "Not for publication" in dpmosaic.compare(rows, made).html
+
+
 def test_choices_of_flat_tables_are_refused(made):
     with pytest.raises(DataError, match="target"):
         dpmosaic.evaluate(patients(), made, target="sex")

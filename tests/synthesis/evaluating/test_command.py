@@ -200,3 +200,11 @@ def test_tables_of_one_column_are_compared(folder):
     done = run(folder, "--json")
     assert done.exit_code == 0, done.exception
     assert [one["k"] for one in json.loads(done.stdout)["kway"]] == [1]
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_release_is_enough_with_the_domain_that_it_chose(folder):
+    options = ["--anyway", "--epsilon", "20", "--no-ledger", "--seed", "1", "--out", str(folder / "made")]
+    assert CliRunner().invoke(app, ["synthesize", str(folder / "real.csv"), *options]).exit_code == 0
+    done = CliRunner().invoke(app, ["evaluate", str(folder / "real.csv"), str(folder / "made"), "--json"])
+    assert json.loads(done.stdout)["records"]["real"] == 90
