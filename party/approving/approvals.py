@@ -217,8 +217,13 @@ class Approvals:
             return [self._matching(release_id) for (release_id,) in rows]
 
     def waiting(self) -> frozenset[str]:
-        """Ids of the requested releases that are not decided on."""
-        return frozenset(one.terms.release_id for one in self.requests() if one.state == PENDING)
+        """Ids of the requested releases that are not decided on; their terms are not decoded."""
+        with self._lock:
+            rows = self._database.execute("SELECT release_id FROM request").fetchall()
+            states = {
+                release_id: self._approvers.state(self._decisions(release_id)) for (release_id,) in rows
+            }
+        return frozenset(release_id for release_id, state in states.items() if state == PENDING)
 
     def _matching(self, prefix: str) -> Request:
         rows = self._database.execute(
@@ -238,13 +243,16 @@ class Approvals:
         ).fetchone()
         if row is None:
             return None
-        decisions = self._database.execute(
+        terms, curator, signature, at = row
+        decisions = self._decisions(release_id)
+        return Request(decode_terms(terms), curator, signature, at, decisions, self._approvers)
+
+    def _decisions(self, release_id: str) -> tuple[Decision, ...]:
+        rows = self._database.execute(
             "SELECT verdict, by, at, reason, signature FROM decision WHERE release_id = ? ORDER BY number",
             (release_id,),
-        ).fetchall()
-        terms, curator, signature, at = row
-        made = tuple(Decision(*fields) for fields in decisions)
-        return Request(decode_terms(terms), curator, signature, at, made, self._approvers)
+        )
+        return tuple(Decision(*fields) for fields in rows)
 
     def _add(self, request: Request) -> Request:
         (pending,) = self._database.execute(
