@@ -65,7 +65,11 @@ def test_every_example_of_a_domain_file_is_one():
     assert rules == {"AtMost", "Determines", "Impossible", "NullWhen", "Sum"}
 
 
-@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tutorials").glob("*.md"))],
+    ids=lambda page: page.name,
+)
 def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
     text, path = page.read_text(encoding="utf-8"), page.relative_to(ROOT)
     assert len(re.findall(r"^```sh$", text, flags=re.M)) == len(re.findall(r"^<!-- ci: ", text, flags=re.M))

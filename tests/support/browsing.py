@@ -59,24 +59,29 @@ INACCESSIBLE = """() => {
   return wrong;
 }"""
 
-# What a reader cannot read of a page: boxes that stick out of it, tables that have to be scrolled on a desktop, texts
-# that their box cuts off, words that end on another line than they begin. What is longer than `longest` letters
-# without a space may be broken.
+# What a reader cannot read of a page: boxes that stick out of it, tables that have to be scrolled on a
+# desktop, texts that their box cuts off, words that end on another line than they begin. What is longer than
+# `longest` letters without a space may be broken.
 UNREADABLE = """(longest) => {
   const wrong = [], width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > width) wrong.push(`wider than ${width} px`);
   const scrolled = node => node.closest && node.closest(".scroll, .wide, pre, .table-wrapper");
-  const shown = node => node.checkVisibility() && node.getClientRects().length;
+  // What waits beside the window, such as the menu of a phone, is not shown.
+  const waits = node => node.getBoundingClientRect().left >= width || node.getBoundingClientRect().right <= 0;
+  const shown = node => node.checkVisibility() && node.getClientRects().length && !waits(node);
   for (const node of document.querySelectorAll("body *")) {
     if (!shown(node)) continue;
     const style = getComputedStyle(node), box = node.getBoundingClientRect();
     const cuts = ["hidden", "clip"].includes(style.overflowX) && node.innerText;
-    if (cuts && node.clientWidth > 1 && node.scrollWidth > node.clientWidth + 1) wrong.push(`cut off: ${node.innerText}`);
-    if (width >= 1280 && node.matches(".scroll, .wide") && node.scrollWidth > node.clientWidth + 1)
+    const overflows = node.scrollWidth > node.clientWidth + 1;
+    if (cuts && node.clientWidth > 1 && overflows) wrong.push(`cut off: ${node.innerText}`);
+    if (width >= 1280 && node.matches(".scroll, .wide") && overflows)
       wrong.push(`has to be scrolled: ${node.innerText.slice(0, 80)}`);
-    if (!scrolled(node) && box.left >= 0 && box.right > width + 1) wrong.push(`sticks out: ${node.outerHTML.slice(0, 120)}`);
+    if (!scrolled(node) && box.right > width + 1)
+      wrong.push(`sticks out: ${node.outerHTML.slice(0, 120)}`);
   }
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
   for (let text = texts.nextNode(); text; text = texts.nextNode()) {
     if (!text.parentElement || !shown(text.parentElement) || text.parentElement.closest("svg, pre")) continue;
     const long = [...text.data.matchAll(/\\S+/g)].filter(one => one[0].length > longest);
@@ -84,8 +89,8 @@ UNREADABLE = """(longest) => {
       if (long.some(one => one.index <= word.index && word.index < one.index + one[0].length)) continue;
       range.setStart(text, word.index);
       range.setEnd(text, word.index + word[0].length);
-      const tops = new Set([...range.getClientRects()].filter(one => one.width).map(one => Math.round(one.top)));
-      if (tops.size > 1) wrong.push(`broken word: ${word[0]}`);
+      const boxes = [...range.getClientRects()].filter(one => one.width);
+      if (new Set(boxes.map(one => Math.round(one.top))).size > 1) wrong.push(`broken word: ${word[0]}`);
     }
   }
   return wrong;
