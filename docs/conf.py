@@ -20,6 +20,9 @@ html_copy_source = False
 html_extra_path = ["made"]
 html_static_path = ["style"]
 html_show_copyright = False
+html_search_scorer = str(Path(__file__).resolve().parent / "scorer.js")
+# Nothing links to these pages; the search finds the same.
+html_use_index = html_domain_indices = False
 
 # Links to headings are checked too, three levels deep.
 myst_heading_anchors = 3
@@ -93,7 +96,9 @@ def _draw(app):
 
 
 def _path(app, page, template, context, tree):
-    """Leads along the paths of the first page: before each is the first page, after each is nothing."""
+    """Leads along the paths of the first page: before each is that page, after each is nothing."""
+    if page == "index":
+        context["next"] = None
     _, before, after = app.builder.relations.get(page, (None, None, None))
     own = _path_of(app, page)
     if own is None:

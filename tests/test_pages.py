@@ -80,6 +80,18 @@ def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
         assert re.search(rf"({runs}) {name}\b", gate, flags=re.M), name
 
 
+@pytest.mark.parametrize(
+    ("heading", "caption"),
+    [("I have one table", "One table"), ("Our data are at several institutions", "Several institutions")],
+)
+def test_the_first_page_names_pages_in_the_order_in_which_next_leads(heading, caption):
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {heading}\n(.*?)^## ", text, flags=re.M | re.S)
+    (path,) = re.findall(rf"^:caption: {caption}\n\n(.*?)^```", text, flags=re.M | re.S)
+    linked = re.findall(r"\]\(([\w/-]+)\.md", section)
+    assert list(dict.fromkeys(linked)) == path.split()
+
+
 def test_a_first_masked_release_by_the_guide_takes_at_most_20_commands():
     """Each is one block; all other commands of the page are the reader's choice."""
     page = (ROOT / "docs" / "operators-guide.md").read_text(encoding="utf-8")
