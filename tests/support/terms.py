@@ -3,9 +3,9 @@
 from dataclasses import fields, replace
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocol_versions import NEWEST
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.common.terms import Purpose, ReleaseTerms
@@ -38,7 +38,7 @@ def terms_of(
     adjacency=Adjacency.ZERO_OUT,
     granted=1.0,
     plan=SOMEBODY,
-    version=PROTOCOL_VERSION,
+    version=NEWEST,
     rows_per_person=1,
 ):
     """The terms of a release; by default of a single party with one attribute."""
