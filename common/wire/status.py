@@ -69,7 +69,7 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
             )
         case grpc.StatusCode.UNIMPLEMENTED:
             return ProtocolError(
-                f"party {party!r} has no such method; install the same version of the software on both sides"
+                f"party {party!r} has no such method; upgrade dpmosaic where it is older"
             )
         case grpc.StatusCode.RESOURCE_EXHAUSTED:
             return ProtocolError(

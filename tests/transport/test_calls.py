@@ -108,7 +108,7 @@ def test_a_party_answers_over_the_network_as_in_process(loopback):
 
 
 def test_a_party_refuses_another_protocol_version(loopback):
-    with pytest.raises(errors.PolicyError, match="install the same version"):
+    with pytest.raises(errors.PolicyError, match="upgrade dpmosaic where it is older"):
         PartyClient(loopback().dial()).accept(replace(TERMS, protocol_version=NEWEST + 1))
 
 
