@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from .data.domain import Domain
 from .errors import MosaicError
+from .federation.protocol_versions import Versions
 from .history import START, Mark
-from .protocol_versions import Versions
 from .protocols.masked.plan import Chain
 from .queries import MarginalQuery
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from .data.domain import Clique
+from .federation.protocol_versions import DROPOUTS
 from .labels import LabelSearch
 from .privacy.budget import Budget
 from .privacy.cost import PrivacyUnit
 from .privacy.spending import Cost
-from .protocol_versions import DROPOUTS
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.dropouts.plan import DropoutPlan
 from .protocols.masked.plan import MaskedPlan

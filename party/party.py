@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..common.crypto.randomness import FreshKeys
 from ..common.errors import MosaicError, ProtocolError
+from ..common.federation.protocol_versions import NEWEST, OLDEST
 from ..common.messages import (
     DealRequest,
     Delivery,
@@ -19,7 +20,6 @@ from ..common.messages import (
 )
 from ..common.privacy.spending import Cost
 from ..common.processes.workers import NONE, Workers
-from ..common.protocol_versions import NEWEST, OLDEST
 from ..common.queries import AnswerForm, Asked, MarginalQuery
 from ..common.terms import ReleaseTerms
 from ..common.version import __version__

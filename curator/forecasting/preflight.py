@@ -11,8 +11,8 @@ from ...common.crypto.certificates import WARNED_DAYS
 from ...common.crypto.clocks import REMEDY
 from ...common.errors import MosaicError
 from ...common.federation.card import Card
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.messages import PartyDescription, Verdict
-from ...common.protocol_versions import SPOKEN
 from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.protocols.registry import BUILT_IN
 from ...common.version import __version__

@@ -9,11 +9,11 @@ from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
+from ...common.federation.protocol_versions import NEWEST, OLDEST
 from ...common.history import START
 from ...common.messages import Acknowledgement, PartyDescription, Verdict
 from ...common.promises.acceptance import accept
 from ...common.promises.binding import Binding, BindingStore
-from ...common.protocol_versions import NEWEST, OLDEST
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.terms import ReleaseTerms
 from ...common.version import __version__

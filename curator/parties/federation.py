@@ -9,9 +9,9 @@ from functools import partial
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import check_together
 from ...common.errors import DataError, MosaicError, ProtocolError
+from ...common.federation.protocol_versions import NEWEST, SPOKEN
 from ...common.history import START
 from ...common.messages import Acceptance, PartyDescription, Verdict
-from ...common.protocol_versions import NEWEST, SPOKEN
 from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
@@ -153,7 +153,8 @@ class Federation:
 
     @property
     def _descriptions(self) -> tuple[PartyDescription, ...]:
-        return tuple(member.description for member in (*self.members, *self.dealers))
+        members = [member.description for member in self.members]
+        return (*members, *(dealer.description for dealer in self.dealers))
 
     @property
     def partition(self) -> Partition:

@@ -19,10 +19,10 @@ from ...common.errors import (
     PartyUnavailable,
     PolicyError,
 )
+from ...common.federation.protocol_versions import DROPOUTS
 from ...common.messages import Acceptance
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ROWS_PER_PERSON, Adjacency
-from ...common.protocol_versions import DROPOUTS
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.dropouts.plan import MAY_DROP_OUT
 from ...common.protocols.masked.dealers import CURATOR_DEALS

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.errors import ProtocolError
-from ...common.protocol_versions import SPOKEN
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.terms import ReleaseTerms
 from .ledger import Ledger
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import MosaicError, PolicyError, ProtocolError
+from ...common.federation.protocol_versions import NEWEST, OLDEST
 from ...common.messages import DealRequest, Delivery, OpeningRequest, PartyDescription
 from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
-from ...common.protocol_versions import NEWEST, OLDEST
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from ...common.errors import PolicyError
 from ...common.federation.card import DEALER
+from ...common.federation.protocol_versions import refusals_of_version
 from ...common.forms.tables import Key, Table
 from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import whole
 from ...common.processes.workers import NONE, Workers
-from ...common.protocol_versions import refusals_of_version
 from ..policies.serve import SERVE, Serve
 from ..policies.workers import TEMPLATE as WORKERS_TEMPLATE
 from ..policies.workers import WORKERS, workers_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.protocol_versions import SPOKEN
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.version import __version__
 from ...common.wire.tls import METHODS
 from ..home.home import PartyHome

@@ -13,7 +13,7 @@ from pathlib import Path
 from ...common.bounded import json_of
 from ...common.crypto.clocks import ALLOWED_S, REMEDY
 from ...common.errors import DataError, MosaicError
-from ...common.protocol_versions import SPOKEN
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.version import __version__
 from ..accounts.file_format import FORMAT, check_ledger
 from ..approving.approvals import FORMAT as OF_REQUESTS

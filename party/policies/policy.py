@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...common.errors import BudgetError, PolicyError
+from ...common.federation.protocol_versions import refusals_of_version
 from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
 from ...common.privacy.rows_of_person import rows_stated
 from ...common.privacy.spending import Cost, together
-from ...common.protocol_versions import refusals_of_version
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition, RosterEntry

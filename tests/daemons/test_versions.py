@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpmosaic.common.protocol_versions import NEWEST
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from support.installations import install_next
 from support.mixed_versions import check_mixture, check_rolling_upgrade
 

@@ -13,9 +13,9 @@ from dpmosaic.common.crypto.identity import verify
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError, ProtocolError
+from dpmosaic.common.federation.protocol_versions import NEWEST, OLDEST
 from dpmosaic.common.messages import PartyDescription
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
-from dpmosaic.common.protocol_versions import NEWEST, OLDEST
 from dpmosaic.common.queries import AnswerForm
 from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger

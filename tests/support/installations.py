@@ -12,7 +12,7 @@ from pathlib import Path
 import dpmosaic
 
 ROOT = Path(dpmosaic.__file__).parent
-VERSIONS = "common/protocol_versions.py"
+VERSIONS = "common/federation/protocol_versions.py"
 ROOMS = ("common", "curator", "party", "simulations", "synthesis")
 
 

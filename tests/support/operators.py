@@ -11,9 +11,9 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.promises.statement import TERMS
-from dpmosaic.common.protocol_versions import NEWEST
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan

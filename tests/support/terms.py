@@ -3,9 +3,9 @@
 from dataclasses import fields, replace
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocol_versions import NEWEST
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.common.terms import Purpose, ReleaseTerms

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from dpmosaic.common import errors
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import Acknowledgement, Delivery, DeliveryKind
-from dpmosaic.common.protocol_versions import NEWEST
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel

@@ -12,7 +12,7 @@ from dpmosaic.common import errors
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import PARTY, Card
-from dpmosaic.common.protocol_versions import NEWEST
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy

@@ -9,8 +9,8 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError, ProtocolError
 from dpmosaic.common.federation.card import DEALER, PARTY, Card
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.messages import PartyDescription, Verdict
-from dpmosaic.common.protocol_versions import NEWEST
 from dpmosaic.common.wire import probes
 from dpmosaic.curator.forecasting.preflight import check_description, check_link, check_verdict, preflight
 from dpmosaic.curator.parties.client import PartyClient

@@ -18,9 +18,9 @@ from dpmosaic.common.errors import (
     PolicyError,
     ProtocolError,
 )
+from dpmosaic.common.federation.protocol_versions import DROPOUTS, NEWEST, OLDEST, SPOKEN, Versions
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import Acceptance, PartyDescription, SignedTerms, Verdict
-from dpmosaic.common.protocol_versions import DROPOUTS, NEWEST, OLDEST, SPOKEN, Versions
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient

@@ -8,8 +8,8 @@ from dpmosaic.common.canonical.terms import decode_terms, encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
+from dpmosaic.common.federation.protocol_versions import OLDEST
 from dpmosaic.common.promises.statement import TERMS as PURPOSE
-from dpmosaic.common.protocol_versions import OLDEST
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import IDENTITY, POLICY, QUERY, TERMS, started

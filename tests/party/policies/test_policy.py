@@ -6,9 +6,9 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.federation.protocol_versions import NEWEST, OLDEST, SPOKEN
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.privacy.spending import Cost
-from dpmosaic.common.protocol_versions import NEWEST, OLDEST, SPOKEN
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry

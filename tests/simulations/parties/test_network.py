@@ -9,9 +9,9 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.messages import AnswerRequest, SignedTerms
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
-from dpmosaic.common.protocol_versions import NEWEST
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .errors import PolicyError
+from ..errors import PolicyError
 
 OLDEST, NEWEST = 1, 2
 """Versions that this software speaks. The newest grows with every change that others would misread."""
