@@ -92,8 +92,11 @@ def _singulars(word: str) -> tuple[str, ...]:
 
 
 def _inside(text: nodes.Text) -> bool:
-    """Whether a text is in a heading, in code, in a link, or in no paragraph."""
+    """Whether a text is in a heading, in code, in a link (perhaps of HTML), or in no paragraph."""
     node, in_paragraph = text.parent, False
+    before = node[: node.index(text)]
+    if before and isinstance(before[-1], nodes.raw) and before[-1].astext().startswith("<a "):
+        return True
     while node is not None:
         if isinstance(node, _NOT_IN):
             return True

@@ -69,6 +69,23 @@ Epsilon
     assert explained(words, text) == []
 
 
+def test_a_link_of_html_stays_one_link(words):
+    page = publish_doctree("A party.")
+    (paragraph,) = page.findall(nodes.paragraph)
+    html = [nodes.raw("", tag, format="html") for tag in ('<a href="x.html">', "</a>")]
+    paragraph.children = []
+    paragraph += [html[0], nodes.Text("the party"), html[1], nodes.Text(" and a party")]
+    words.explain(page, {"party": "an institution"}, "glossary.html")
+    assert [type(node) for node in paragraph] == [
+        nodes.raw,
+        nodes.Text,
+        nodes.raw,
+        nodes.Text,
+        words.Explained,
+        nodes.Text,
+    ]
+
+
 def test_a_word_links_to_its_line_and_has_its_meaning_beside_it(words):
     page = publish_doctree("A party.")
     words.explain(page, {"party": "an <institution>"}, "../glossary.html")
