@@ -81,7 +81,7 @@ def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[st
         )
     unknown = len(pairs.all) - len(bounds)
     if unknown:
-        uses.append(f"{unknown:,} pairs have no error bound: their error is unknown.")
+        uses.append(f"Pairs without an error bound ({unknown:,} of {len(pairs.all):,}): their error is unknown.")
     apart = len(pairs.all) - len(pairs.modelled)
     if apart and not pairs.modelled:
         uses.append(
@@ -90,8 +90,8 @@ def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[st
         )
     elif apart:
         uses.append(
-            f"{apart:,} pairs are not in the model: they depend on each other only through other pairs, and "
-            "many are independent in the synthetic table."
+            f"Pairs that are not in the model ({apart:,} of {len(pairs.all):,}): they depend on each other only "
+            "through other pairs, and many are independent in the synthetic table."
         )
     uses += [
         "Tables of three and more attributes, unless they were compared with the real ones.",
