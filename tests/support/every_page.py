@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import dpmosaic
+from dpmosaic.command import app
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.dossier.institution import Institution
 from dpmosaic.curator.dossier.subject import Subject
@@ -54,14 +56,13 @@ def _of_one_table(folder):
     real, held_out = attacked.people(1)
     release = attacked.honest(real)
     release.save(folder / "release")
-    paths = {"report": folder / "release" / "report.html"}
-    pages = {
-        "evaluation": release.compare(real, target="ill"),
-        "attack": release.attack(real, held_out),
-    }
-    for name, page in pages.items():
-        paths[name] = folder / f"{name}.html"
-        page.save(paths[name])
+    real.to_csv(folder / "real.csv", index=False)
+    paths = {name: folder / f"{name}.html" for name in ("evaluation", "attack")}
+    asked = ["evaluate", folder / "real.csv", folder / "release", "--target", "ill"]
+    done = CliRunner().invoke(app, [*map(str, asked), "--report", str(paths["evaluation"])])
+    assert done.exit_code == 0, done.output
+    release.attack(real, held_out).save(paths["attack"])
+    paths["report"] = folder / "release" / "report.html"
     write_dossier(Subject.load(folder / "release"), Institution(), folder / "dossier")
     return paths | {name: folder / "dossier" / f"{name}.html" for name in (*DOCUMENTS, "verify")}
 
