@@ -3,7 +3,8 @@
 Reference: a sample of 40 % of the real table, and the scores that SDNist's own reports print. The columns are
 the ten of those reports, or all 24, where `mosaic` is run a second time with the area as its target, by which
 SDNist groups. The domain and the rules are those of `domains/nist2019.json`, which follows the public
-dictionary: nothing in it comes from the rows. Each line ends with the number of rows that break a rule.
+dictionary and SDNist's list of inconsistencies: nothing in it comes from the rows. Each line ends with the
+number of rows that break a rule.
 
 Run: python benchmarks/boards.py FOLDER [--columns 10 24] [--mechanism NAME...] [--seeds 5]
     [--out boards.json] [--page docs/published.md] [--least 988]
