@@ -60,6 +60,7 @@ EXTRAS = (
     "adbc",
     "cluster",
     "console",
+    "sso",
     "files",
     "plot",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .console import TEMPLATE as CONSOLE_TEMPLATE
 from .workers import TEMPLATE as WORKERS_TEMPLATE
 
 _ROWS_TEMPLATE = """\
@@ -106,4 +107,4 @@ approval = true                  # a person approves every release: dpmosaic par
 # approvers = ["A. Meier", "B. Rossi", "C. Weber"]  # who may; without it, anybody at the party's folder
 # approvals = 2                  # so many different people approve each release
 """
-TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + _LIMITS_TEMPLATE
+TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + CONSOLE_TEMPLATE + _LIMITS_TEMPLATE
