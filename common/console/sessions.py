@@ -14,6 +14,8 @@ from .visitors import Person
 
 _OF_ONE_PERSON = 5
 """Sessions of one person at a time; a further one ends the oldest."""
+_MOST, _WINDOW_S = 30, 300
+"""Attempts from one address in so many seconds; a sign-in at a provider takes two."""
 _ADDRESSES = 10_000
 """Addresses whose attempts are counted at a time."""
 
@@ -101,13 +103,11 @@ class Attempts:
     """A limit of attempts from one address.
 
     Args:
-        most: attempts in a window.
-        window_s: its seconds.
         clock: seconds from some moment on.
     """
 
-    def __init__(self, most: int = 30, window_s: float = 300, clock: Clock = time.monotonic) -> None:
-        self._most, self._window_s, self._clock = most, window_s, clock
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
         self._made: dict[str, deque[float]] = {}
         self._lock = threading.Lock()
 
@@ -116,9 +116,9 @@ class Attempts:
         now = self._clock()
         with self._lock:
             made = self._made.pop(address, deque())
-            while made and now - made[0] >= self._window_s:
+            while made and now - made[0] >= _WINDOW_S:
                 made.popleft()
-            within = len(made) < self._most
+            within = len(made) < _MOST
             if within:
                 made.append(now)
             self._made[address] = made

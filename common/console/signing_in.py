@@ -78,12 +78,12 @@ class SignIn:
         allowed: Callable[[Visitor, str, str], bool],
         sessions: Sessions,
         record: Record,
-        attempts: Attempts | None = None,
+        attempts: Attempts,
     ) -> None:
         self.ended = threading.Event()
         """See `Door.ended`."""
         self._method, self._roles_of, self._allowed = method, roles_of, allowed
-        self._sessions, self._record, self._attempts = sessions, record, attempts or Attempts()
+        self._sessions, self._record, self._attempts = sessions, record, attempts
 
     def visitor(self, scope: Scope) -> Visitor | None:
         """Who is signed in and still in a list; see `Door.visitor`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ...common.console.client_certificates import ClientCertificates
 from ...common.console.serving import serve_https
-from ...common.console.sessions import Sessions
+from ...common.console.sessions import Attempts, Clock, Sessions
 from ...common.console.signing_in import BACK, REFUSED, Method, SignIn
 from ...common.console.tls import ServerFiles
 from ...common.console.visitors import Person, Visitor
@@ -27,7 +28,9 @@ from .pages import party_pages
 
 
 @contextlib.contextmanager
-def serve_network(folder: Path, daemon: str | None, listen: tuple[str, int], stop: Stop) -> Iterator[str]:
+def serve_network(
+    folder: Path, daemon: str | None, listen: tuple[str, int], stop: Stop, clock: Clock = time.monotonic
+) -> Iterator[str]:
     """Serves the console of a party on a network while the context lasts.
 
     Args:
@@ -35,6 +38,7 @@ def serve_network(folder: Path, daemon: str | None, listen: tuple[str, int], sto
         daemon: host and port of its daemon; None for the policy's.
         listen: host and port to listen on.
         stop: stop request of the process.
+        clock: of sessions and attempts, seconds from some moment on.
 
     Yields:
         The address for browsers.
@@ -60,11 +64,12 @@ def serve_network(folder: Path, daemon: str | None, listen: tuple[str, int], sto
             )
 
         door = SignIn(
-            _method_of(settings),
+            _method_of(settings, clock),
             partial(_roles_of, folder),
             may,
-            Sessions(settings.idle_s, settings.longest_s),
+            Sessions(settings.idle_s, settings.longest_s, clock),
             record,
+            Attempts(clock=clock),
         )
         pages = partial(party_pages, folder, daemon)
         with serve_https(pages, stop, door, listen, urlsplit(settings.address).netloc, files):
@@ -92,7 +97,7 @@ def _roles_of(folder: Path, person: Person) -> frozenset[str]:
         return frozenset()
 
 
-def _method_of(settings: ConsoleSettings) -> Method:
+def _method_of(settings: ConsoleSettings, clock: Clock) -> Method:
     if "provider" not in settings.entries:
         return ClientCertificates()
     require_extra("sso")
@@ -114,4 +119,4 @@ def _method_of(settings: ConsoleSettings) -> Method:
         entries.get("claim", ""),
         settings.address + BACK,
     )
-    return OpenId(client, fetcher(context))
+    return OpenId(client, fetcher(context), clock)
