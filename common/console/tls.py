@@ -102,6 +102,6 @@ class WithPeer(H11Protocol):
         peer = None if tls is None else tls.getpeercert(binary_form=True)
 
         async def told(scope: Scope, receive: Receive, send: Send) -> None:
-            await app({**scope, PEER: peer}, receive, send)  # type: ignore[arg-type]
+            await app({**scope, PEER: peer}, receive, send)
 
         self.app: Any = told

@@ -111,12 +111,12 @@ class ConsoleSettings:
     @property
     def idle_s(self) -> float:
         """Seconds without a request that end a session."""
-        return 60.0 * self.entries.get("idle_minutes", 15)
+        return 60.0 * int(self.entries.get("idle_minutes", 15))
 
     @property
     def longest_s(self) -> float:
         """Seconds that end a session in any case."""
-        return 3600.0 * self.entries.get("session_hours", 8)
+        return 3600.0 * int(self.entries.get("session_hours", 8))
 
     def file(self, key: str) -> Path | None:
         """A file that the section names; None if it does not."""

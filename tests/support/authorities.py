@@ -71,10 +71,16 @@ class Authority:
         if usage is not None:
             builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         if hosts:
-            names = [x509.IPAddress(ipaddress.ip_address(one)) for one in hosts]
+            names = [_name_of(one) for one in hosts]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return builder.sign(self._key, SHA256())
 
     @staticmethod
     def _write(path, certificate):
         path.write_bytes(certificate.public_bytes(Encoding.PEM))
+
+
+def _name_of(host):
+    if host[0].isdigit():
+        return x509.IPAddress(ipaddress.ip_address(host))
+    return x509.DNSName(host)

@@ -38,10 +38,11 @@ class Provider:
 
     Args:
         port: on which it listens, on the loopback interface.
+        host: name by which others call it.
     """
 
-    def __init__(self, port):
-        self.issuer = f"https://127.0.0.1:{port}/realms/staff"
+    def __init__(self, port, host="127.0.0.1"):
+        self.issuer = f"https://{host}:{port}/realms/staff"
         self.key, self.account = signing_key(), {}
         self.keys = [public_jwk(self.key)]
         self.changes, self.back = {}, None
