@@ -28,4 +28,5 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
     """Takes a redirection for a failure: the notice goes to nobody whom the policy does not name."""
 
     def redirect_request(self, *_: Any) -> None:
+        """Follows none."""
         return None
