@@ -10,7 +10,7 @@ from ..errors import ProtocolError
 from .signing_in import PEER
 from .visitors import BY_CERTIFICATE, Person
 
-_LONGEST = 500
+_LONGEST_SUBJECT = 500
 """Characters of a subject."""
 
 
@@ -44,9 +44,9 @@ def person_of(der: bytes) -> Person:
     """
     subject = x509.load_der_x509_certificate(der).subject
     text = subject.rfc4514_string()
-    if not 0 < len(text) <= _LONGEST:
+    if not 0 < len(text) <= _LONGEST_SUBJECT:
         raise ProtocolError(
-            f"expected a certificate with a subject of at most {_LONGEST} characters, got another; "
+            f"expected a certificate with a subject of at most {_LONGEST_SUBJECT} characters, got another; "
             "ask your institution's authority for one"
         )
     names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)

@@ -33,6 +33,9 @@ class Page(Protocol):
 class Door(Protocol):
     """The way into a console."""
 
+    ended: threading.Event
+    """Set when the console ends; replies that go on for long end then."""
+
     @property
     def path(self) -> str:
         """Beginning of the path of every page."""
@@ -45,14 +48,10 @@ class Door(Protocol):
     def open_to_all(self) -> Collection[str]:
         """Pages before the door; none of them shows anything of the institution."""
 
-    @property
-    def ended(self) -> threading.Event:
-        """Set when the console ends; replies that go on for long end then."""
-
     def visitor(self, scope: Scope) -> Visitor | None:
         """Who sends a request; None for somebody who has to get in first."""
 
-    def locked(self, scope: Scope) -> Response:
+    def turn_away(self, scope: Scope) -> Response:
         """The reply to somebody who has to get in first."""
 
     def allows(self, visitor: Visitor, scope: Scope, page: str) -> bool:

@@ -75,8 +75,8 @@ class Gate:
             entered = self._token is None and same(cookie_of(scope, self.cookie), self._session)
         return Visitor(self.form_token) if entered else None
 
-    def locked(self, scope: Scope) -> Response:
-        """See `Door.locked`."""
+    def turn_away(self, scope: Scope) -> Response:
+        """See `Door.turn_away`."""
         return PlainTextResponse(f"{_LOCKED}\n", 403)
 
     def allows(self, visitor: Visitor, scope: Scope, page: str) -> bool:

@@ -57,19 +57,19 @@ class Guard:
             return
         sending = _with_headers(send, _HEADERS | (_SECURE_HEADERS if self._door.scheme == "https" else {}))
         page = scope["path"].removeprefix(self._door.path)
-        refusal = self._misdirected(scope)
+        refusal = self._wrong_place(scope)
         form: dict[str, str] | None = {}
         visitor = None
         if refusal is None and page not in self._door.open_to_all:
             visitor = self._door.visitor(scope)
-            refusal = self._door.locked(scope) if visitor is None else None
+            refusal = self._door.turn_away(scope) if visitor is None else None
         if refusal is None:
             refusal = self._refusal(scope, visitor, page)
         if refusal is None and scope["method"] == "POST":
             assert visitor is not None, "forms are not open to all"
             form = await _form(receive)
             if form is None or not same(form.pop(FORM_TOKEN, ""), visitor.form_token):
-                refusal = _told(403, "The form is not one of this console's pages; load the page again.")
+                refusal = _plain(403, "The form is not one of this console's pages; load the page again.")
         if refusal is not None:
             await refusal(scope, receive, sending)
             return
@@ -77,12 +77,12 @@ class Guard:
         inner.pop("raw_path", None)
         await self._app(inner, receive, sending)
 
-    def _misdirected(self, scope: Scope) -> Response | None:
+    def _wrong_place(self, scope: Scope) -> Response | None:
         """The refusal of a request for another host or place; None if it is for this console."""
         if Headers(scope=scope).getlist("host") != [self._authority]:
-            return _told(421, "This console is not served under this name; open the address that was given.")
+            return _plain(421, "This console is not served under this name; open the address that was given.")
         if not scope["path"].startswith(self._door.path + "/"):
-            return _told(404, "There is no such page.")
+            return _plain(404, "There is no such page.")
         return None
 
     def _refusal(self, scope: Scope, visitor: Visitor | None, page: str) -> Response | None:
@@ -91,22 +91,22 @@ class Guard:
         if scope["method"] in ("GET", "HEAD"):
             return self._not_allowed(scope, visitor, page)
         if scope["method"] != "POST" or visitor is None:
-            return _told(405, "This page takes no such request.")
+            return _plain(405, "This page takes no such request.")
         if headers.getlist("origin") != [f"{self._door.scheme}://{self._authority}"]:
-            return _told(403, "The form was sent from another site, and nothing was changed.")
+            return _plain(403, "The form was sent from another site, and nothing was changed.")
         if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return _told(403, "The form was sent from another site, and nothing was changed.")
+            return _plain(403, "The form was sent from another site, and nothing was changed.")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-            return _told(415, "The form has another encoding than those of this console.")
+            return _plain(415, "The form has another encoding than those of this console.")
         return self._not_allowed(scope, visitor, page)
 
     def _not_allowed(self, scope: Scope, visitor: Visitor | None, page: str) -> Response | None:
         if visitor is None or self._door.allows(visitor, scope, page):
             return None
-        return _told(403, "Your role does not allow this, and nothing was changed; ask your operator.")
+        return _plain(403, "Your role does not allow this, and nothing was changed; ask your operator.")
 
 
-def _told(status: int, text: str) -> Response:
+def _plain(status: int, text: str) -> Response:
     return PlainTextResponse(f"{text}\n", status)
 
 

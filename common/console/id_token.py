@@ -44,10 +44,10 @@ def claims_of(
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError as cause:
-        raise _refused("a token") from cause
+        raise _refusal("a token") from cause
     algorithm = header.get("alg")
     if algorithm not in _ALGORITHMS:
-        raise _refused("a token with a signature by a public key")
+        raise _refusal("a token with a signature by a public key")
     for key in _fitting(keys, algorithm, header.get("kid")):
         try:
             claims: dict[str, Any] = jwt.decode(
@@ -62,7 +62,7 @@ def claims_of(
         except jwt.InvalidSignatureError:
             continue
         except jwt.PyJWTError as cause:
-            raise _refused("a token of this provider, for this console, that is valid now") from cause
+            raise _refusal("a token of this provider, for this console, that is valid now") from cause
         _check(claims, client, nonce)
         return claims
     return None
@@ -88,15 +88,15 @@ def _check(claims: Mapping[str, Any], client: str, nonce: str) -> None:
     """What every token for this client has to say beyond what `jwt` checks."""
     shown = claims.get("nonce")
     if not isinstance(shown, str) or not hmac.compare_digest(shown.encode(), nonce.encode()):
-        raise _refused("a token for this sign-in")
+        raise _refusal("a token for this sign-in")
     for_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if for_several else client) != client:
-        raise _refused("a token that was issued to this console")
+        raise _refusal("a token that was issued to this console")
     if not isinstance(claims["sub"], str) or not _SUBJECT.fullmatch(claims["sub"]):
-        raise _refused("a token with a subject of at most 255 visible ASCII characters")
+        raise _refusal("a token with a subject of at most 255 visible ASCII characters")
 
 
-def _refused(expected: str) -> ProtocolError:
+def _refusal(expected: str) -> ProtocolError:
     return ProtocolError(
         f"the provider's token is refused: expected {expected}, got another; sign in again, and tell the "
         "operator if it comes back"

@@ -29,10 +29,10 @@ from .visitors import BY_CERTIFICATE, BY_PROVIDER, Person
 _COOKIE = "__Host-sign-in"
 _WAITS_S = 600
 """Seconds that somebody may take at the provider."""
-_MOST_WAITING = 1000
+_MOST_SIGN_INS = 1000
 _KNOWN_S, _KEYS_APART_S = 3600.0, 30.0
 """Seconds for which the provider's configuration is kept, and between two looks for new keys."""
-_MAX_BYTES, _TIMEOUT_S = 1 << 20, 10
+_MAX_BYTES, _ANSWER_S = 1 << 20, 10
 
 Fetch = Callable[[urllib.request.Request], bytes]
 """Sends a request to the provider; raises OSError if there is no answer, or one of failure."""
@@ -106,7 +106,7 @@ class OpenId:
         value = new_secret()
         with self._lock:
             self._waiting[value] = started
-            if len(self._waiting) > _MOST_WAITING:
+            if len(self._waiting) > _MOST_SIGN_INS:
                 del self._waiting[next(iter(self._waiting))]
         # The way back is a navigation from another site, for which browsers hold back a strict cookie.
         reply.set_cookie(_COOKIE, value, _WAITS_S, path="/", secure=True, httponly=True, samesite="lax")
@@ -159,7 +159,7 @@ class OpenId:
             pair = f"{quote(own.client, safe='')}:{quote(own.secret, safe='')}".encode()
             request.add_header("Authorization", f"Basic {base64.b64encode(pair).decode()}")
         request.data = urlencode(form).encode()
-        token = self._asked(request, "did not take the code of this sign-in").get("id_token")
+        token = self._ask(request, "did not take the code of this sign-in").get("id_token")
         if not isinstance(token, str):
             raise ProtocolError("expected an ID token of the provider, got none; check the client there")
         return token
@@ -181,7 +181,7 @@ class OpenId:
             known = self._keys
         if known is None or now - known[0] >= (_KEYS_APART_S if again else _KNOWN_S):
             request = urllib.request.Request(self._endpoint("jwks_uri"))
-            keys = self._asked(request, "shows no keys").get("keys")
+            keys = self._ask(request, "shows no keys").get("keys")
             known = (now, [one for one in keys if isinstance(one, dict)] if isinstance(keys, list) else [])
             with self._lock:
                 self._keys = known
@@ -199,7 +199,7 @@ class OpenId:
             known = self._known
         if known is None or now - known[0] >= _KNOWN_S:
             where = self._client.issuer.rstrip("/") + "/.well-known/openid-configuration"
-            found = self._asked(urllib.request.Request(where), "shows no configuration")
+            found = self._ask(urllib.request.Request(where), "shows no configuration")
             if found.get("issuer") != self._client.issuer:
                 raise DataError(
                     "expected the configuration of the provider that the policy names, got another's"
@@ -209,7 +209,7 @@ class OpenId:
                 self._known = known
         return known[1]
 
-    def _asked(self, request: urllib.request.Request, failed: str) -> dict[str, Any]:
+    def _ask(self, request: urllib.request.Request, failed: str) -> dict[str, Any]:
         try:
             found = json_of(self._fetch(request))
         except OSError as cause:
@@ -236,7 +236,7 @@ def fetcher(context: SSLContext) -> Fetch:
 
     def fetch(request: urllib.request.Request) -> bytes:
         try:
-            with opener.open(request, timeout=_TIMEOUT_S) as reply:
+            with opener.open(request, timeout=_ANSWER_S) as reply:
                 content: bytes = reply.read(_MAX_BYTES + 1)
         except urllib.error.HTTPError as error:
             error.close()

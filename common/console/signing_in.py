@@ -94,7 +94,7 @@ class SignIn:
         roles = self._roles_of(person)
         return Visitor(session.form_token, roles, person.login, person.name) if roles else None
 
-    def locked(self, scope: Scope) -> Response:
+    def turn_away(self, scope: Scope) -> Response:
         """Leads to the page to sign in; a form is refused."""
         if scope["method"] in ("GET", "HEAD"):
             return RedirectResponse(SIGN_IN, 303)

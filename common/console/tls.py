@@ -42,20 +42,20 @@ def server_context(files: ServerFiles) -> ssl.SSLContext:
     Raises:
         DataError: a file is missing, does not hold together, or can be read by others.
     """
-    current = (_stamp(files), _loaded(files))
+    current = (_stamp(files), _load_context(files))
 
-    def renewed(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+    def renew(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
         nonlocal current
         try:
             stamp = _stamp(files)
             if stamp != current[0]:
-                current = stamp, _loaded(files)
+                current = stamp, _load_context(files)
         except DataError:
             # Half of a pair is there; the former pair serves until the other half is.
             pass
         connection.context = current[1]
 
-    current[1].sni_callback = renewed
+    current[1].sni_callback = renew
     return current[1]
 
 
@@ -68,7 +68,7 @@ def _stamp(files: ServerFiles) -> tuple[int, ...]:
         ) from cause
 
 
-def _loaded(files: ServerFiles) -> ssl.SSLContext:
+def _load_context(files: ServerFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -101,7 +101,7 @@ class WithPeer(H11Protocol):
         tls, app = transport.get_extra_info("ssl_object"), self.app
         peer = None if tls is None else tls.getpeercert(binary_form=True)
 
-        async def told(scope: Scope, receive: Receive, send: Send) -> None:
+        async def tell_peer(scope: Scope, receive: Receive, send: Send) -> None:
             await app({**scope, PEER: peer}, receive, send)
 
-        self.app: Any = told
+        self.app: Any = tell_peer

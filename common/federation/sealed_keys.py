@@ -133,11 +133,11 @@ def _alone(folder: Path) -> AbstractContextManager[None]:
 
 def _key(folder: Path) -> bytes:
     """The key of the secrets of a folder."""
-    return _opened(read_private(folder / WRAPPED), folder, _passphrase)
+    return _unwrap(read_private(folder / WRAPPED), folder, _passphrase)
 
 
 @functools.lru_cache(maxsize=8)
-def _opened(wrapped: bytes, folder: Path, passphrase: Callable[[Path], bytes]) -> bytes:
+def _unwrap(wrapped: bytes, folder: Path, passphrase: Callable[[Path], bytes]) -> bytes:
     """The key in a file of `WRAPPED`; once opened, a process asks for it no more."""
     try:
         form = json_of(wrapped)
@@ -148,7 +148,7 @@ def _opened(wrapped: bytes, folder: Path, passphrase: Callable[[Path], bytes]) -
         raise DataError(f"{folder / WRAPPED} is damaged, or of later software; restore it") from None
     given = passphrase(folder)
     try:
-        return AESGCM(_derived(given, salt)).decrypt(nonce, sealed, _FORMAT.encode())
+        return AESGCM(_key_of_passphrase(given, salt)).decrypt(nonce, sealed, _FORMAT.encode())
     except (InvalidTag, ValueError):
         raise DataError(
             f"the passphrase does not open the keys in {folder}; expected the one of the last `encrypt`: "
@@ -158,7 +158,7 @@ def _opened(wrapped: bytes, folder: Path, passphrase: Callable[[Path], bytes]) -
 
 def _wrap(key: bytes, passphrase: bytes) -> bytes:
     salt, nonce = os.urandom(_SALT_BYTES), os.urandom(_NONCE_BYTES)
-    sealed = AESGCM(_derived(passphrase, salt)).encrypt(nonce, key, _FORMAT.encode())
+    sealed = AESGCM(_key_of_passphrase(passphrase, salt)).encrypt(nonce, key, _FORMAT.encode())
     form = {
         "format": _FORMAT,
         "scrypt": _SCRYPT,
@@ -174,7 +174,7 @@ def _seal(key: bytes, name: str, content: bytes) -> bytes:
     return _SEALED + nonce + AESGCM(key).encrypt(nonce, content, name.encode())
 
 
-def _derived(passphrase: bytes, salt: bytes) -> bytes:
+def _key_of_passphrase(passphrase: bytes, salt: bytes) -> bytes:
     """The key of a passphrase. Source: RFC 7914."""
     return Scrypt(salt=salt, length=_KEY_BYTES, **_SCRYPT).derive(passphrase)
 

@@ -29,7 +29,7 @@ class Killed(Exception):
 def quick_guesses(monkeypatch):
     """The cost of a guess, lower than it is; the command's test has the real one."""
     monkeypatch.setitem(sealed_keys._SCRYPT, "n", 1 << 4)
-    sealed_keys._opened.cache_clear()
+    sealed_keys._unwrap.cache_clear()
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def give(tmp_path, monkeypatch):
         file.touch(mode=0o600)
         file.write_bytes(passphrase + b"\n")
         monkeypatch.setenv(KEY_FILE, str(file))
-        sealed_keys._opened.cache_clear()
+        sealed_keys._unwrap.cache_clear()
         return file
 
     return given
@@ -121,7 +121,7 @@ def test_a_new_identity_is_encrypted_as_the_former_one_was(made, give):
     give(OLD)
     rotated = Keyring.load(made.folder.parent).rotate("party", recounted=False)
     assert rotated.identity.public != made.identity.public
-    sealed_keys._opened.cache_clear()
+    sealed_keys._unwrap.cache_clear()
     assert same(Keyring.load(made.folder.parent), rotated)
     give(NEW)
     with pytest.raises(DataError, match="does not open"):
