@@ -32,7 +32,7 @@ _WAITS_S = 600
 _MOST_SIGN_INS = 1000
 _KNOWN_S, _KEYS_APART_S = 3600.0, 30.0
 """Seconds for which the provider's configuration is kept, and between two looks for new keys."""
-_MAX_BYTES, _ANSWER_S = 1 << 20, 10
+_MAX_BYTES, _PROVIDER_ANSWERS_S = 1 << 20, 10
 
 Fetch = Callable[[urllib.request.Request], bytes]
 """Sends a request to the provider; raises OSError if there is no answer, or one of failure."""
@@ -236,7 +236,7 @@ def fetcher(context: SSLContext) -> Fetch:
 
     def fetch(request: urllib.request.Request) -> bytes:
         try:
-            with opener.open(request, timeout=_ANSWER_S) as reply:
+            with opener.open(request, timeout=_PROVIDER_ANSWERS_S) as reply:
                 content: bytes = reply.read(_MAX_BYTES + 1)
         except urllib.error.HTTPError as error:
             error.close()
