@@ -2,13 +2,18 @@
 
 import json
 import shutil
+import signal
 import ssl
+import subprocess
+import sys
 
 import pytest
 
 from support.authorities import PERSON, SERVER, Authority
+from support.browsing import Client
 from support.consoles import WAITING
 from support.desks import Browser, free_port, serving, write_section
+from support.edits import edit
 
 pytestmark = pytest.mark.slow
 
@@ -49,6 +54,42 @@ def test_the_subject_of_the_certificate_signs_the_decision(desk, browser, author
     (decision,) = json.loads(desk.run("show", WAITING, "--json"))["decisions"]
     assert decision["by"] == f"certificate {ADA}"
     assert decision["signed_by_this_party"]
+
+
+def test_the_command_serves_until_it_is_stopped_and_takes_what_was_typed_for_no_login(
+    past, browser, authority, address
+):
+    login = f"certificate {ADA}"
+    edit(past.home.folder / "policy.toml", {"approval = true": f'approval = true\napprovers = ["{login}"]'})
+    entries = f'people_authority = "{authority.file}"\nofficers = ["{login}"]\n'
+    write_section(past, authority, address, entries)
+    listen = address.removeprefix("https://")
+    line = [sys.executable, "-c", "from dpmosaic.command import main; main()", "party", "console"]
+    with subprocess.Popen(
+        [*line, past.home.folder, "--https", listen], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert address in process.stdout.readline()
+        ada = browser(authority.issue("ada", ADA, PERSON))
+        assert ada.sign_in()[0] == 200
+        assert ada.post(f"/releases/{WAITING}/approve", DECISION)[0] == 303
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    (decision,) = json.loads(past.run("show", WAITING, "--json"))["decisions"]
+    assert decision["by"] == login
+
+
+def test_a_console_on_the_machine_does_not_decide_by_a_login(past, consoles, authority):
+    login = f"certificate {ADA}"
+    edit(past.home.folder / "policy.toml", {"approval = true": f'approval = true\napprovers = ["{login}"]'})
+    local = Client(consoles(past))
+    local.enter()
+    page = local.get(f"/releases/{WAITING}")[2]
+    assert "sign in to the console on your institution" in page
+    assert "Approve this release" not in page
+    for verdict in ("approve", "deny"):
+        status, _, text = local.post(f"/releases/{WAITING}/{verdict}", DECISION | {"by": login})
+        assert status == 409
+        assert "that of a login" in text
 
 
 def test_a_session_is_of_no_use_with_another_certificate(desk, browser, authority):
