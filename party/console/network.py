@@ -18,12 +18,14 @@ from ...common.console.tls import ServerFiles
 from ...common.console.visitors import Person, Visitor
 from ...common.errors import DataError, MosaicError
 from ...common.extras import require_extra
+from ...common.processes.locks import exclusive
 from ...common.processes.stopping import Stop
 from ..home.home import PartyHome
 from ..names import CONSOLE_LOG
 from ..policies.console import ConsoleSettings
 from ..policies.form import read_policy
 from ..serving.events import Event, EventLog
+from ..serving.log_files import log_of
 from .pages import party_pages
 
 
@@ -53,7 +55,8 @@ def serve_network(
         folder / settings.entries["key"],
         settings.file("people_authority"),
     )
-    with home.file(CONSOLE_LOG).open("a", encoding="utf-8") as local:
+    refusal = f"a console on the network is already served from {folder}; stop it first"
+    with exclusive(folder / "console.lock", refusal), log_of(home, CONSOLE_LOG) as local:
         log = EventLog(local)
 
         def record(event: str, login: str, address: str, why: str) -> None:
