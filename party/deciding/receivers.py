@@ -167,5 +167,5 @@ def _attributes(values: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _severity(entry: Entry) -> tuple[int, int]:
-    """A notice; a warning where something or somebody was refused, or a release ended without a certificate."""
+    """A notice; a warning where somebody was refused, or a release ended without a certificate."""
     return _NOTICE if entry.kind in (REQUESTED, DECIDED) or entry.outcome in _GOOD else _WARNING
