@@ -1,6 +1,7 @@
 """What strangers on the institution's network send to a party's console, from another machine's address."""
 
 import contextlib
+import ipaddress
 import json
 import os
 import shutil
@@ -21,7 +22,9 @@ pytestmark = pytest.mark.slow
 
 DECISION = {"reason": "the purpose is ours", "read": "yes"}
 ADA = {"sub": "ada-7", "name": "<script>alert(1)</script>\u202e", "groups": ["data-protection"]}
-HERE, THERE = "10.211.73.1", "10.211.73.2"
+# An address of its own for each process that runs tests.
+NETWORK = f"10.211.{os.getpid() % 256}.{os.getpid() // 256 % 64 * 4}"
+HERE, THERE = (str(ipaddress.ip_address(NETWORK) + number) for number in (1, 2))
 OPEN = {"/sign-in", "/console.css", "/icon.svg"}
 PATHS = ("/", "/releases", f"/releases/{WAITING}", "/certificates", "/health", "/trail", "/trail.csv")
 
