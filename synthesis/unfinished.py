@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from ..common.bounded import json_of
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
+from ..common.processes.locks import POSIX
 from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
@@ -187,15 +189,21 @@ def unfinished_release(folder: Path, command: Mapping[str, Any] | None = None) -
     if not private.exists():
         files.check_folder(folder, [BINS])
         _create(folder, command)
-    with contextlib.closing(Journal(private / JOURNAL)) as journal, journal.locked():
+    with (
+        contextlib.ExitStack() as closed,
+        contextlib.closing(Journal(private / JOURNAL)) as journal,
+        journal.locked(),
+    ):
+        # Windows erases no file that is open.
+        erase = partial(_erase, private) if POSIX else partial(closed.callback, _erase, private)
         try:
             yield Unfinished(folder, journal)
         except BaseException:
             if not journal.has_answers():
-                _erase(private)
+                erase()
             raise
         journal.finish()
-        _erase(private)
+        erase()
 
 
 def command_of(folder: Path) -> dict[str, Any]:

@@ -170,6 +170,10 @@ def test_the_wheel_holds_the_four_folders_and_nothing_else(wheel):
     assert names == {f"dpmosaic/{file}" for file in shipped_files()}
 
 
+def test_the_wheel_is_one_for_all_systems(wheel):
+    assert wheel.stem.endswith("-py3-none-any")
+
+
 def test_the_wheel_carries_its_licence_and_the_command(wheel):
     archive = zipfile.ZipFile(wheel)
     (info,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}

@@ -16,6 +16,7 @@ from ..bounded import json_of
 from ..crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
 from ..crypto.identity import Identity
 from ..errors import DataError
+from ..processes.locks import POSIX
 from .handover import Handover, read_handovers, up_to
 
 FOLDER = "identity"
@@ -178,10 +179,12 @@ def private_draft(path: Path) -> Iterator[BinaryIO]:
     draft = path.with_name(path.name + ".new")
     # What a killed process left, or somebody put there.
     draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (os.O_NOFOLLOW if POSIX else 0)
+    descriptor = os.open(draft, flags, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)
+            if POSIX:
+                os.fchmod(descriptor, 0o600)
             yield file
             file.flush()
             os.fsync(descriptor)
@@ -259,7 +262,8 @@ def _check_format(path: Path) -> None:
 
 def _check_mode(path: Path, found: os.stat_result, forbidden: int, verb: str) -> None:
     mode = stat.S_IMODE(found.st_mode)
-    if mode & forbidden:
+    # On Windows a mode says nothing of others: a file is its owner's by the folder of the user.
+    if POSIX and mode & forbidden:
         raise DataError(
             f"other users can {verb} {path}: its mode is {mode:03o}; run chmod {mode & ~forbidden:03o} {path}"
         )
