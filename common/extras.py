@@ -22,7 +22,7 @@ _MODULES = {
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
     "console": ("starlette", "uvicorn", "jinja2"),
-    "files": ("pyarrow", "openpyxl", "pyreadstat"),
+    "files": ("pyarrow", "openpyxl", "pyreadstat", "yaml"),
     "plot": ("matplotlib",),
     "adbc": ("adbc_driver_manager", "pyarrow"),
 }

@@ -39,6 +39,7 @@ OPTIONAL_MODULES = {
     "pyarrow": "pyarrow",
     "pynacl": "nacl",
     "pyreadstat": "pyreadstat",
+    "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "scipy": "scipy",
     "statsmodels": "statsmodels",

@@ -35,8 +35,8 @@ def check_posix(who: str) -> None:
     """
     if not POSIX:
         raise DataError(
-            f"expected Linux or macOS for {who}, whose folders need POSIX locks and modes of files, got another "
-            "system; run them there. Releases from one table, and what reads releases, run here too"
+            f"expected Linux or macOS for {who}, whose folders need POSIX locks and modes of files, got "
+            "another system; run them there. Releases from one table, and what reads releases, run here too"
         )
 
 

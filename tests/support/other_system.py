@@ -74,4 +74,3 @@ def _open_files():
             yield Path(os.readlink(one))
         except OSError:
             continue
-

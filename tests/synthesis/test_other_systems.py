@@ -13,8 +13,9 @@ pytestmark = pytest.mark.slow
 
 BEGINNING = """
 import asyncio, concurrent.futures.process, grpc, importlib.metadata, multiprocessing.pool, sqlite3, tempfile
-import cryptography.x509, duckdb, dp_accounting.pld.privacy_loss_distribution, jinja2, matplotlib.figure, networkx
-import numba.core.caching, numpy, pandas, pyarrow.parquet, rich.progress, scipy.optimize, sqlglot, typer, uuid
+import cryptography.x509, duckdb, dp_accounting.pld.privacy_loss_distribution, jinja2, matplotlib.figure
+import networkx, numba.core.caching, numpy, pandas, pyarrow.parquet, rich.progress, scipy.optimize
+import sqlglot, typer, uuid
 from support.other_system import LOCKED, become_other_system
 
 become_other_system()
@@ -62,7 +63,12 @@ def run(tmp_path):
     (tmp_path / "domain.json").write_text(DOMAIN)
     tests = Path(__file__).resolve().parent.parent
     paths = os.pathsep.join((str(tests), os.environ.get("PYTHONPATH", "")))
-    known = {**os.environ, "PYTHONPATH": paths, "XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    known = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "HOME": str(tmp_path),
+    }
 
     def run(code):
         return subprocess.run(

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique, Domain
 from ....common.data.view import View
 from ....common.measurement import Measurement
+from ....common.processes.workers import cores
 from ..inference.oracle import MarginalOracle
 from ..model import MarkovRandomField
 from ..structure.junction_tree import JunctionTree
