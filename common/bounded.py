@@ -1,8 +1,8 @@
 """Files that somebody else wrote, read within bounds: of their bytes before, of their parts and depth after.
 
 Every JSON, TOML and YAML text is read here, so that none costs more memory than `LONGEST_TEXT_BYTES` of it
-can, and none has a value that the code behind does not expect: a number that no float holds, a name twice, a text
-that cannot be written as UTF-8.
+can, and none has a value that the code behind does not expect: a number that no float holds, a name twice,
+a text that cannot be written as UTF-8.
 """
 
 from __future__ import annotations

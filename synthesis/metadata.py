@@ -71,6 +71,7 @@ def advice_on(form: object, key: str | None) -> str:
         ordered = f" and order={described.order!r}" if described.order else ""
         raise DataError(
             f"expected key={described.key!r}{ordered} beside SDV's metadata, whose sequence_key says that "
-            "one may have several rows, got none; name them, or take sequence_key out for a promise for one row"
+            "one may have several rows, got none; name them, or take sequence_key out for a promise for one "
+            "row"
         )
     return described.advice

@@ -94,9 +94,9 @@ class Synthesizer:
         epsilon = self._releasing.epsilon
         if transformer is None and not 0 < preprocessor_eps < epsilon:
             raise BudgetError(
-                f"preprocessor_eps: expected a number above 0 and below epsilon {epsilon:g}, since a part of "
-                f"epsilon has to learn what the columns hold, got {preprocessor_eps:g}; state one, or a domain as "
-                "transformer"
+                f"preprocessor_eps: expected a number above 0 and below epsilon {epsilon:g}, since a part "
+                f"of epsilon has to learn what the columns hold, got {preprocessor_eps:g}; state one, or a "
+                "domain as transformer"
             )
         frame, self._back = _framed(data)
         self._releasing.set_params(domain=transformer).fit(frame)

@@ -109,8 +109,8 @@ def described_by_others(form: object) -> Described | None:
     tables = _tables(form)
     if len(tables) != 1:
         raise DataError(
-            f"expected SDV's metadata of one table, got {len(tables)}; give several tables by name beside it, "
-            "or write a folder of domain files by `dpmosaic domain from`"
+            f"expected SDV's metadata of one table, got {len(tables)}; give several tables by name beside "
+            "it, or write a folder of domain files by `dpmosaic domain from`"
         )
     (table,) = tables.values()
     return _described(table, (table.get("sequence_key"),))
