@@ -15,7 +15,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +193,14 @@ def unfinished_release(folder: Path, command: Mapping[str, Any] | None = None) -
         contextlib.closing(Journal(private / JOURNAL)) as journal,
         journal.locked(),
     ):
-        # Windows erases no file that is open.
-        erase = partial(_erase, private) if POSIX else partial(closed.callback, _erase, private)
+
+        def erase() -> None:
+            # Windows erases no file that is open.
+            if POSIX:
+                _erase(private)
+            else:
+                closed.callback(_erase, private)
+
         try:
             yield Unfinished(folder, journal)
         except BaseException:

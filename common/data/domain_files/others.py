@@ -56,9 +56,13 @@ class Described:
     def advice(self) -> str:
         """What its user should know, in a sentence; empty for nothing."""
         left = [
-            *([f"a release learns those of {_listed(self.learned)} from its budget"] if self.learned else []),
             *(
-                [f"{_listed(self.dates)} may lie in any year from {_YEARS[0]} to {_YEARS[1]}"]
+                [f"a release learns those of {_list_names(self.learned)} from its budget"]
+                if self.learned
+                else []
+            ),
+            *(
+                [f"{_list_names(self.dates)} may lie in any year from {_YEARS[0]} to {_YEARS[1]}"]
                 if self.dates
                 else []
             ),
@@ -113,7 +117,7 @@ def described_by_others(form: object) -> Described | None:
             "it, or write a folder of domain files by `dpmosaic domain from`"
         )
     (table,) = tables.values()
-    return _described(table, (table.get("sequence_key"),))
+    return _describe(table, (table.get("sequence_key"),))
 
 
 def tables_of_sdv(form: object) -> DescribedTables:
@@ -136,7 +140,7 @@ def tables_of_sdv(form: object) -> DescribedTables:
         relations.setdefault(child, {})[foreign] = parent if key == foreign else f"{parent}.{key}"
         bound[parent].add(key)
         bound[child].add(foreign)
-    described = {name: _described(table, bound[name]) for name, table in tables.items()}
+    described = {name: _describe(table, bound[name]) for name, table in tables.items()}
     return DescribedTables(described, relations)
 
 
@@ -155,7 +159,7 @@ def _tables(form: Any) -> Mapping[str, Mapping[str, Any]]:
     return dict(tables)
 
 
-def _described(table: Mapping[str, Any], keys: Sequence[object] | set[object]) -> Described:
+def _describe(table: Mapping[str, Any], keys: Sequence[object] | set[object]) -> Described:
     columns = {name: one for name, one in table.get("columns", {}).items() if name not in keys}
     named = (table.get("primary_key"), *table.get("alternate_keys", ()))
     entries = {name: _of_sdv(name, one, name in named) for name, one in columns.items()}
@@ -274,6 +278,6 @@ _CLASSES = {
 """By a key that only its attributes have, a class."""
 
 
-def _listed(names: Sequence[str], most: int = 6) -> str:
+def _list_names(names: Sequence[str], most: int = 6) -> str:
     shown = ", ".join(map(repr, names[:most]))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

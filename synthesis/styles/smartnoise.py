@@ -1,6 +1,6 @@
 """Releases for programs that are written for SmartNoise's synthesizers.
 
-    from dpmosaic.synthesis.smartnoise import Synthesizer  # in place of: from snsynth import Synthesizer
+    from dpmosaic.synthesis.styles.smartnoise import Synthesizer  # in place of snsynth's
 
 Source: opendp/smartnoise-sdk, `synth/snsynth/base.py`: the names and arguments of `Synthesizer`.
 """
@@ -8,17 +8,17 @@ Source: opendp/smartnoise-sdk, `synth/snsynth/base.py`: the names and arguments 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from ..common.errors import BudgetError, DataError
-from ..curator.mechanisms.catalogue import mechanism_named, mechanism_names
-from ..simulations.tables.frames import DomainLike
+from ...common.errors import BudgetError, DataError
+from ...curator.mechanisms.catalogue import mechanism_named, mechanism_names
+from ...simulations.tables.frames import DomainLike
 from .synthesizer import Synthesizer as Releasing
 
-Rows = pd.DataFrame | np.ndarray[Any, Any] | list[Any]
+Rows: TypeAlias = pd.DataFrame | np.ndarray[Any, Any] | list[Any]
 """A data frame, an array with a row for each record, or a list of tuples."""
 
 
@@ -98,7 +98,7 @@ class Synthesizer:
                 f"of epsilon has to learn what the columns hold, got {preprocessor_eps:g}; state one, or a "
                 "domain as transformer"
             )
-        frame, self._back = _framed(data)
+        frame, self._back = _frame_of(data)
         self._releasing.set_params(domain=transformer).fit(frame)
 
     def sample(self, n_rows: int) -> Any:
@@ -128,7 +128,7 @@ class Synthesizer:
         return self._back(self._releasing.generate())
 
 
-def _framed(data: Rows) -> tuple[pd.DataFrame, Any]:
+def _frame_of(data: Rows) -> tuple[pd.DataFrame, Any]:
     """Rows as a data frame, and what turns such a frame into the kind of rows that was given."""
     if isinstance(data, pd.DataFrame):
         return data, lambda drawn: drawn

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpmosaic import BudgetError, DataError
-from dpmosaic.synthesis.smartnoise import Synthesizer
+from dpmosaic.synthesis.styles.smartnoise import Synthesizer
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")]
 
