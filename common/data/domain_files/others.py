@@ -6,8 +6,9 @@ Source: SDV, Metadata JSON (`METADATA_SPEC_VERSION` V1, and SINGLE_TABLE_V1 and 
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ _VERSIONS = ("V1", "SINGLE_TABLE_V1", "MULTI_TABLE_V1")
 
 _YEARS, _SHORT_YEARS = (1900, 2099), (1969, 2068)
 """Dates of which nothing is said lie in these years; those that two digits write, in the others."""
+
+_SAVED = "metadata of SDV as `save_to_json` writes it"
 
 _COUNTED = re.compile(
     r"([^\\\[\](){}.*+?|^$]*)(?:\[0-9\]|\\d)(?:\{([1-9]?[0-9])\}|\+)([^\\\[\](){}.*+?|^$]*)"
@@ -103,14 +106,19 @@ def described_by_others(form: object) -> Described | None:
     """One table that another package describes; None for what is not of another package.
 
     Raises:
-        DataError: it describes several tables, or in another version than these are known of.
+        DataError: it describes several tables, or in another form than is known.
     """
     if is_of_dpsynth(form):
         assert isinstance(form, Mapping)
-        return Described({str(name): _OF_DPSYNTH[_class_of(one)](one) for name, one in form.items()})
+        with _well_formed("a domain of dpsynth as `to_yaml_file` writes it"):
+            return Described({str(name): _OF_DPSYNTH[_class_of(one)](one) for name, one in form.items()})
     if not is_of_sdv(form):
         return None
-    tables = _tables(form)
+    with _well_formed(_SAVED):
+        return _only_table(_tables(form))
+
+
+def _only_table(tables: Mapping[str, Mapping[str, Any]]) -> Described:
     if len(tables) != 1:
         raise DataError(
             f"expected SDV's metadata of one table, got {len(tables)}; give several tables by name beside "
@@ -128,7 +136,26 @@ def tables_of_sdv(form: object) -> DescribedTables:
     """
     if not is_of_sdv(form):
         raise DataError("expected metadata of SDV, got something else; name its file")
-    assert isinstance(form, Mapping)
+    with _well_formed(_SAVED):
+        return _related(form)
+
+
+@contextlib.contextmanager
+def _well_formed(what: str) -> Iterator[None]:
+    """Refuses what another package would not have written.
+
+    Raises:
+        DataError: a part is missing, or of another type.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise DataError(
+            f"expected {what}, got it with a part missing or of another type; write it anew"
+        ) from None
+
+
+def _related(form: Any) -> DescribedTables:
     tables = _tables(form)
     relations: dict[str, dict[str, str]] = {}
     bound: dict[str, set[object]] = {name: set() for name in tables}
@@ -228,7 +255,7 @@ def _class_of(one: object) -> str:
     if not isinstance(one, Mapping):
         return ""
     if "type" in one:
-        return one["type"] if one["type"] in _OF_DPSYNTH else ""
+        return one["type"] if one["type"] in [*_OF_DPSYNTH] else ""
     return next((found for key, found in _CLASSES.items() if key in one), "")
 
 

@@ -168,6 +168,31 @@ def test_other_metadata_is_refused(form, said):
         Domain.from_json(form)
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        SINGLE | {"columns": 3},
+        SINGLE | {"columns": {"a": {"sdtype": "id", "regex_format": 3}}},
+        SINGLE | {"columns": {"a": {"sdtype": "datetime", "datetime_format": 3}}},
+        SINGLE | {"alternate_keys": 3},
+        V1 | {"tables": [1]},
+        {"a": {"type": "CategoricalAttribute"}},
+        {"a": {"possible_values": [], "out_of_domain_index": 0}},
+        {"a": {"min_value": "x", "max_value": 3, "dtype": "int"}},
+        {"a": {"min_value": 1, "max_value": None}},
+    ],
+)
+def test_what_the_other_package_would_not_write_is_refused(form):
+    with pytest.raises(DataError):
+        Domain.from_json(form)
+
+
+def test_relationships_to_no_table_are_refused():
+    (link,) = HOTELS["relationships"]
+    with pytest.raises(DataError, match="a part missing or of another type"):
+        tables_of_sdv(HOTELS | {"relationships": [link | {"parent_table_name": "hotel"}]})
+
+
 def test_keys_of_several_columns_are_refused():
     (link,) = HOTELS["relationships"]
     with pytest.raises(DataError, match="guests: expected a key of one column, got several"):
