@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import types
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def become_other_system():
         for name in names:
             delattr(module, name)
     shutil._use_fd_functions = False
+    tempfile.TemporaryFile = tempfile.NamedTemporaryFile
     opened = os.open
     os.open = lambda path, flags, mode=0o777, **more: opened(_no_folder(path), flags, mode, **more)
     for module, name in ((os, "replace"), (os, "rename"), (os, "unlink"), (os, "remove")):
