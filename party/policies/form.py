@@ -15,6 +15,7 @@ from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
 from ...common.privacy.rows_of_person import ROWS
 from ...common.processes.notices import FORM as NOTIFY
 from ..names import POLICY
+from .quotas import QUOTAS
 from .serve import SERVE
 from .workers import WORKERS
 
@@ -124,6 +125,9 @@ FORM = Table(
         "workers": Key(WORKERS, "What computes beside its calls."),
         "notify": Key(NOTIFY, "How the operator is told of what waits, runs out or fails."),
         "policy": Key(_POLICY, "What the institution allows; what is left out stays closed."),
+        "quotas": Key(
+            QUOTAS, "Limits of one calendar year and of single curators, beside those of [policy]."
+        ),
     }
 )
 """The form of the file."""
