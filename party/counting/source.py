@@ -71,8 +71,8 @@ class EngineSource:
         if driver == self.engine_name or server_of(driver).tried:
             return ""
         return (
-            f"this software was never run on a server of {self.engine_name}, only its SQL was checked: try it "
-            "with a table that you also have as a file, and compare the results, before you approve anything"
+            f"this software was never run on a server of {self.engine_name}, only its SQL was checked: try "
+            "it with a table that you also have as a file, and compare results before you approve anything"
         )
 
     def columns(self) -> tuple[str, ...]:

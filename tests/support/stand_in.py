@@ -76,10 +76,11 @@ class Server:
         return HASHES.sub("HASH_OF", changed.sql("duckdb"))
 
     def _as_the_server_reads_it(self, part):
-        text = isinstance(part, exp.EQ | exp.NEQ | exp.LT) and isinstance(
-            part.expression, exp.Literal | exp.National
-        )
-        if self.dialect == "tsql" and text and part.expression.name and not _is_number(part.expression):
+        if (
+            self.dialect == "tsql"
+            and isinstance(part, exp.EQ | exp.NEQ | exp.LT)
+            and _is_text(part.expression)
+        ):
             sides = (
                 exp.func("RTRIM", side.transform(self._as_the_server_reads_it))
                 for side in (part.this, part.expression)
@@ -107,8 +108,8 @@ def _bare(name):
     return name.removeprefix("#").removeprefix("ORA$PTT_")
 
 
-def _is_number(literal):
-    return isinstance(literal, exp.Literal) and not literal.is_string
+def _is_text(value):
+    return value.is_string or (isinstance(value, exp.Cast) and value.find(exp.National) is not None)
 
 
 def _depth(case):

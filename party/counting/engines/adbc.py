@@ -59,7 +59,7 @@ class AdbcEngine(RemoteEngine):
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""
-        return self._written(self._server.text, exp.cast(value, "text"))
+        return self._written(self._server.text, value)
 
     def sql(self, statement: exp.Expr) -> str:
         """See `RemoteEngine`."""

@@ -31,7 +31,7 @@ class Server:
     Attributes:
         dialect: name of its SQL in sqlglot.
         row_hash: a whole number of 32 or 64 bits of a text, in its SQL; `{}` stands for the text.
-        text: a value as text that is compared byte by byte, in its SQL; `{}` stands for the text.
+        text: a value as text that is compared byte by byte, in its SQL; `{}` stands for the value.
         rewrite: changes what sqlglot writes otherwise than the server reads it.
         temporary: name of a temporary table; `{}` stands for a name.
         keep: how rows are kept in one; `{table}` and `{rows}` stand for it and a query.
@@ -43,7 +43,7 @@ class Server:
 
     dialect: str
     row_hash: str
-    text: str = "{}"
+    text: str = "CAST({} AS TEXT)"
     rewrite: Rewriting = _as_it_is
     temporary: str = "{}"
     keep: str = "CREATE TEMPORARY TABLE {table} AS {rows}"
@@ -106,7 +106,8 @@ def _of_oracle(part: exp.Expr) -> exp.Expr:
         case exp.NEQ(expression=exp.Literal(this="", is_string=True)):
             return exp.not_(part.this.is_(exp.null()))
         case exp.Coalesce(expressions=[exp.Literal(this="", is_string=True)]):
-            return part.this.copy()  # type: ignore[no-any-return]
+            value: exp.Expr = part.this.copy()
+            return value
         case exp.TryCast():
             # Of texts that are plain numbers.
             return exp.Cast(this=part.this, to=_BINARY_DOUBLE.copy())
@@ -115,10 +116,10 @@ def _of_oracle(part: exp.Expr) -> exp.Expr:
         case exp.DataType(this=exp.DataType.Type.DOUBLE):
             return _BINARY_DOUBLE.copy()
         case exp.Concat():
-            first, *others = part.expressions
-            for other in others:
-                first = exp.DPipe(this=first, expression=other)
-            return first
+            joined: exp.Expr = part.expressions[0]
+            for other in part.expressions[1:]:
+                joined = exp.DPipe(this=joined, expression=other)
+            return joined
         case exp.Select() if part.args.get("from_") is None:
             return part.copy().from_("DUAL")
     return part
@@ -144,8 +145,6 @@ def _of_sql_server(part: exp.Expr) -> exp.Expr:
             return exp.false()
         case exp.Count() if not part.args.get("big_int"):
             return exp.Count(this=part.this.copy(), big_int=True)
-        case exp.Literal(is_string=True) if not part.this.isascii():
-            return exp.National(this=part.this)
         case exp.Select() if part.parent is not None and part.args.get("order"):
             unordered = part.copy()
             unordered.set("order", None)
@@ -179,11 +178,24 @@ def _leaves(tree: exp.Expr) -> tuple[list[exp.If], exp.Expr]:
     return [*below, exp.If(this=branch.this.copy(), true=last), *above], otherwise
 
 
-def _rewrite_for_sql_server(statement: exp.Expr) -> exp.Expr:
-    return _each(_of_sql_server)(statement.transform(_flat))
+def _in_utf8(part: exp.Expr) -> exp.Expr:
+    """A literal would be read in the code page of the database."""
+    if not isinstance(part, exp.Literal) or part.this.isascii():
+        return part
+    collated = exp.Collate(this=exp.National(this=part.this), expression=exp.Var(this=_UTF8))
+    return exp.cast(exp.paren(collated), "text")
 
+
+def _rewrite_for_sql_server(statement: exp.Expr) -> exp.Expr:
+    return _each(_in_utf8)(_each(_of_sql_server)(statement.transform(_flat)))
+
+
+_UTF8 = "Latin1_General_100_BIN2_UTF8"
 
 _HASHED = "CAST(SUBSTRING(HASHBYTES('SHA2_256', {}), 1, 8) AS BIGINT)"
+
+_TEXT_OF_SQL_SERVER = f"CAST((CAST({{}} AS NVARCHAR(MAX)) COLLATE {_UTF8}) AS VARCHAR(MAX))"
+"""By way of NVARCHAR: a text in the code page of a column lacks characters of others."""
 
 SERVERS: Mapping[str, Server] = {
     "bigquery": Server("bigquery", "FARM_FINGERPRINT({})"),
@@ -192,7 +204,7 @@ SERVERS: Mapping[str, Server] = {
     "mssql": Server(
         "tsql",
         _HASHED,
-        "({} COLLATE Latin1_General_100_BIN2_UTF8)",
+        _TEXT_OF_SQL_SERVER,
         _rewrite_for_sql_server,
         "#{}",
         "SELECT * INTO {table} FROM ({rows}) AS kept",
@@ -200,7 +212,7 @@ SERVERS: Mapping[str, Server] = {
     "oracle": Server(
         "oracle",
         "ORA_HASH({})",
-        "COMPOSE(DECOMPOSE({}))",
+        "COMPOSE(DECOMPOSE(CAST({} AS TEXT)))",
         _each(_of_oracle),
         "ORA$PTT_{}",
         "CREATE PRIVATE TEMPORARY TABLE {table} ON COMMIT PRESERVE DEFINITION AS {rows}",
@@ -211,8 +223,8 @@ SERVERS: Mapping[str, Server] = {
         composes=True,
         empty_is_null=True,
     ),
-    "postgresql": Server("postgres", "HASHTEXT({})", '({} COLLATE "C")', tried=True),
+    "postgresql": Server("postgres", "HASHTEXT({})", '(CAST({} AS TEXT) COLLATE "C")', tried=True),
     "redshift": Server("redshift", "FNV_HASH({})"),
-    "snowflake": Server("snowflake", "HASH({})", "COLLATE({}, 'utf8')", _each(_of_snowflake)),
+    "snowflake": Server("snowflake", "HASH({})", "COLLATE(CAST({} AS TEXT), 'utf8')", _each(_of_snowflake)),
 }
 """By the name of the driver."""

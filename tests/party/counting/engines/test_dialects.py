@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.counting.engines import adbc
 from dpmosaic.party.counting.engines.adbc import AdbcEngine
@@ -85,10 +86,10 @@ class TestSQLServer(StandInContract):
         return not any(isinstance(value, float) and not math.isfinite(value) for value in column.values)
 
     def test_blanks_at_the_end_of_a_text_make_another_text(self):
-        written = people(4)
-        written["job"] = (Kind.TEXT, ["none", "none ", "another", "other"])
-        rows = self.rows(written)
-        assert rows.marginal(("job",)).tolist() == [1, 3]
+        listed = {"type": "categorical", "categories": ["é", "n", "é ", "other"], "other": "other"}
+        written = {"a": (Kind.TEXT, ["é", "é ", "n", "n ", "é", "another"])}
+        rows = self.rows(written, Domain.from_json({"a": listed}))
+        assert rows.marginal(("a",)).tolist() == [2, 1, 1, 2]
 
 
 class TestOracle(StandInContract):
