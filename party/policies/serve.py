@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ...common.errors import DataError
 from ...common.forms.tables import Key, Table
-from ...common.forms.values import Text
+from ...common.forms.values import Text, whole
 from ..named_secrets import secret_of
 
 _LISTEN = "127.0.0.1:7443"
@@ -23,6 +23,7 @@ SERVE = Table(
         "metrics": Key(Text(), "host:port for Prometheus."),
         "proxy": Key(_PROXY, "The HTTP proxy through which the daemon dials a curator."),
         "proxy_login": Key(_LOGIN, "Where USER:PASSWORD for the proxy is."),
+        "keep_log_days": Key(whole(1), "Days for which lines of the logs in the folder are kept."),
     }
 )
 """The section [serve]."""
@@ -37,12 +38,14 @@ class Serve:
         metrics: host and port for Prometheus; None for no metrics.
         proxy: URL of the HTTP proxy through which the daemon dials a curator; None for none.
         proxy_login: where user and password for it are; None if it asks for none.
+        keep_log_days: days for which lines of the logs in the folder are kept; None for ever.
     """
 
     listen: str
     metrics: str | None
     proxy: str | None
     proxy_login: str | None = None
+    keep_log_days: int | None = None
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Serve:
@@ -53,6 +56,7 @@ class Serve:
             section.get("metrics"),
             section.get("proxy"),
             section.get("proxy_login"),
+            section.get("keep_log_days"),
         )
 
     def proxy_url(self, folder: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .console import TEMPLATE as CONSOLE_TEMPLATE
 from .workers import TEMPLATE as WORKERS_TEMPLATE
 
 _ROWS_TEMPLATE = """\
@@ -59,6 +60,7 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
 # proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 # proxy_login = "file:proxy.txt" # its USER:PASSWORD: in a file with mode 600, or in a variable, env:NAME
+# keep_log_days = 400            # of shareable.log and console.log; without it, their lines are never deleted
 
 [direct]
 # Openings go to and from these pinned parties without the curator, sealed all the same, if both say so.
@@ -112,4 +114,4 @@ approval = true                  # a person approves every release: dpmosaic par
 # yearly_rho = 0.005
 # lifetime_rho = 0.02
 """
-TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + _LIMITS_TEMPLATE
+TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + CONSOLE_TEMPLATE + _LIMITS_TEMPLATE
