@@ -56,7 +56,7 @@ class Costs:
         """Counts a delta as spent after the restoration of this number."""
         self._count("", str(number), delta)
 
-    def taken(self, first: int) -> list[Taken]:
+    def list_taken(self, first: int) -> list[Taken]:
         """What each release may cost while it is open, and has cost once it is closed.
 
         Args:

@@ -89,7 +89,7 @@ class Ledger(ReadLedger):
             row = self._releases.find(terms.release_id, "terms, data_digest")
             if row is None:
                 self._releases.check_not_held()
-                admit(self._taken())
+                admit(self._list_taken())
                 accepted = self._event("accepted", terms.release_id, hashlib.sha256(encoded).digest())
                 self._releases.add(
                     terms.release_id,

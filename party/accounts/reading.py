@@ -74,12 +74,12 @@ class ReadLedger:
 
     def costs(self) -> list[Cost]:
         """What is reserved or spent, each for its unit: grants of open releases, costs of closed ones."""
-        return [one.cost for one in self.taken()]
+        return [one.cost for one in self.list_taken()]
 
-    def taken(self) -> list[Taken]:
+    def list_taken(self) -> list[Taken]:
         """What each release takes of the budgets, in all and in this calendar year."""
         with self._lock:
-            return self._taken()
+            return self._list_taken()
 
     def total_reserved(self) -> Fraction:
         """Total budget that is reserved or spent, zCDP, for a person with one row; see `together`."""
@@ -185,5 +185,5 @@ class ReadLedger:
         with self._lock:
             return self._releases.is_held()
 
-    def _taken(self) -> list[Taken]:
-        return self._costs.taken(self._times.first_of_year())
+    def _list_taken(self) -> list[Taken]:
+        return self._costs.list_taken(self._times.first_of_year())

@@ -123,10 +123,10 @@ class Desk:
 
     def quotas_left(self) -> list[Left]:
         """What is left of the quotas of the policy: of all curators together, then of each pinned one."""
-        policy, taken = Settings.load(self.home.folder).policy, self.ledger.taken()
+        policy, taken = Settings.load(self.home.folder).policy, self.ledger.list_taken()
         asking = (NOBODY, *(Asking(one.identity, one.name) for one in self.home.curators()))
         every = [
-            left for one in asking for left in policy.quotas.left(taken, policy.max_rows_per_person, one)
+            left for one in asking for left in policy.quotas.list_left(taken, policy.max_rows_per_person, one)
         ]
         return list({left.key: left for left in every}.values())
 

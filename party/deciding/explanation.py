@@ -41,7 +41,7 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
     """
     terms, policy = request.terms, settings.policy
     unreviewed = settings.domain.unreviewed
-    own, taken, asking = home.keyring.identities, ledger.taken(), _asking(request, home)
+    own, taken, asking = home.keyring.identities, ledger.list_taken(), _asking(request, home)
     entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
     return {
         "release": terms.release_id,
@@ -241,7 +241,7 @@ def _quotas(
     after = [*taken, Taken(cost, cost.zcdp_rho, asking.identity)] if new else taken
     return [
         {"key": one.key, "rho": float(one.rho), "left_rho": float(one.left_rho), "words": one.words}
-        for one in policy.quotas.left(after, policy.max_rows_per_person, asking)
+        for one in policy.quotas.list_left(after, policy.max_rows_per_person, asking)
     ]
 
 

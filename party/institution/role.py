@@ -164,7 +164,7 @@ class Role(ABC, Generic[Active]):
         if self._ledger.curator(terms.release_id) is None:
             check = self._admission(terms, curator)
             refusals = (
-                *check(self._ledger.taken()),
+                *check(self._ledger.list_taken()),
                 *caught(lambda: self._rules.check_date(terms)),
                 *caught(self._ledger.check_not_held),
             )

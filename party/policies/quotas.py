@@ -135,7 +135,7 @@ class Quotas:
             },
         )
 
-    def left(self, taken: Iterable[Taken], rows: int, asking: Asking) -> list[Left]:
+    def list_left(self, taken: Iterable[Taken], rows: int, asking: Asking) -> list[Left]:
         """What is left of each limit that holds for a curator.
 
         Args:
@@ -166,16 +166,16 @@ class Quotas:
         Args:
             asked: what the release may cost, and with a part of related tables those that are left.
             taken: what the releases accepted so far take.
-            rows: see `left`.
-            asking: see `left`.
+            rows: see `list_left`.
+            asking: see `list_left`.
         """
         if self.curators is not None and asking.name not in self.curators:
             yield PolicyError(
                 "the policy has quotas of curators and none of this one; its owner can add a section "
                 "[quotas.curators.NAME] with the curator's pinned name"
             )
-        before = self.left(taken, rows, asking)
-        after = self.left([*taken, Taken(asked, asked.zcdp_rho, asking.identity)], rows, asking)
+        before = self.list_left(taken, rows, asking)
+        after = self.list_left([*taken, Taken(asked, asked.zcdp_rho, asking.identity)], rows, asking)
         for had, left in zip(before, after, strict=True):
             if left.left_rho < 0:
                 yield _refusal(had)

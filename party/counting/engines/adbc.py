@@ -59,7 +59,7 @@ class AdbcEngine(RemoteEngine):
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""
-        return self._written(self._server.text, value)
+        return self._write(self._server.text, value)
 
     def sql(self, statement: exp.Expr) -> str:
         """See `RemoteEngine`."""
@@ -97,9 +97,9 @@ class AdbcEngine(RemoteEngine):
 
     def hash_of_text(self, text: exp.Expr) -> exp.Expr:
         """See `RemoteEngine`."""
-        return self._written(self._server.row_hash, text)
+        return self._write(self._server.row_hash, text)
 
-    def _written(self, template: str, value: exp.Expr) -> exp.Expr:
+    def _write(self, template: str, value: exp.Expr) -> exp.Expr:
         """A template in the server's SQL, with a value in place of `{}`."""
         found = sqlglot.parse_one(template.format("dpmosaic_value"), dialect=self.dialect)
         return found.transform(

@@ -102,9 +102,9 @@ def _of_oracle(part: exp.Expr) -> exp.Expr:
     """An empty text is NULL, texts have at most 4000 bytes, and DOUBLE PRECISION is a decimal number."""
     match part:
         case exp.EQ(expression=exp.Literal(this="", is_string=True)):
-            return part.this.is_(exp.null())
+            return exp.Is(this=part.this, expression=exp.null())
         case exp.NEQ(expression=exp.Literal(this="", is_string=True)):
-            return exp.not_(part.this.is_(exp.null()))
+            return exp.not_(exp.Is(this=part.this, expression=exp.null()))
         case exp.Coalesce(expressions=[exp.Literal(this="", is_string=True)]):
             value: exp.Expr = part.this.copy()
             return value

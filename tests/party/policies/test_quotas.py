@@ -54,7 +54,7 @@ class Book:
         self.ledger.certify(Claim(terms.release_id, b"c" * 32, 1e9))
 
     def left(self, asking):
-        return [float(one.left_rho) for one in self.quotas.left(self.ledger.taken(), 1, asking)]
+        return [float(one.left_rho) for one in self.quotas.list_left(self.ledger.list_taken(), 1, asking)]
 
 
 @pytest.fixture
@@ -135,9 +135,9 @@ def test_releases_of_a_year_count_under_the_strictest_of_their_adjacencies(book)
 
 def test_what_is_left_is_told_rounded_down(book):
     book.accept(HUB, 1 / 3)
-    (_, own) = book.quotas.left(book.ledger.taken(), 1, HUB)
+    (_, own) = book.quotas.list_left(book.ledger.list_taken(), 1, HUB)
     assert own.words == "rho 2.66666 of yearly_rho in [quotas.curators.hub] 3 this calendar year"
-    lower = replace(QUOTAS, yearly_rho=Fraction(1, 4)).left(book.ledger.taken(), 1, HUB)[0]
+    lower = replace(QUOTAS, yearly_rho=Fraction(1, 4)).list_left(book.ledger.list_taken(), 1, HUB)[0]
     assert lower.words == "NOTHING this calendar year: yearly_rho in [quotas] 0.25 does not suffice"
 
 

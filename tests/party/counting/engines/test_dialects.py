@@ -113,6 +113,11 @@ class TestSnowflake(StandInContract):
     driver = "snowflake"
     every = 40
 
+    def test_a_part_of_a_text_that_is_decomposed_is_found(self):
+        listed = {"type": "categorical", "categories": ["n", "other"], "other": "other"}
+        with pytest.raises(DataError, match="SQL and Python may read differently"):
+            self.rows({"a": (Kind.TEXT, ["n", "cafe\u0301"])}, Domain.from_json({"a": listed}))
+
 
 class TestRedshift(StandInContract):
     driver = "redshift"
