@@ -18,7 +18,6 @@ from ..common.messages import (
     Unmasked,
     Unmasking,
 )
-from ..common.privacy.spending import Cost
 from ..common.processes.workers import NONE, Workers
 from ..common.queries import AnswerForm, Asked, MarginalQuery
 from ..common.terms import ReleaseTerms
@@ -33,6 +32,7 @@ from .institution.held import check_ready
 from .institution.institution import Institution, caught
 from .institution.role import Refusals, Role
 from .policies.allowance import Allowance
+from .policies.quotas import Asking, Taken
 
 
 class Party(Role[Answerer]):
@@ -182,8 +182,10 @@ class Party(Role[Answerer]):
         # Not within the ledger's transaction: an engine may take its time.
         unready = tuple(caught(lambda: check_ready(institution.table)))
 
-        def check(reserved: Sequence[Cost]) -> Iterator[MosaicError]:
-            yield from institution.rules.policy.refusals(terms, institution.record_count, reserved)
+        def check(taken: Sequence[Taken]) -> Iterator[MosaicError]:
+            rules = institution.rules
+            asking = Asking(curator, rules.name_of(curator))
+            yield from rules.policy.refusals(terms, institution.record_count, taken, asking)
             if terms.aligning is None:
                 for refusal in caught(lambda: institution.check_alignment(terms, aligned)):
                     yield refusal

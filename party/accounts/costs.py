@@ -9,6 +9,7 @@ from ...common.canonical.terms import decode_terms
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.privacy.spending import Cost
+from ..policies.quotas import Taken
 
 _IN_FULL = ""
 """Stands for a query where the rest of a release's delta is counted without one."""
@@ -55,19 +56,38 @@ class Costs:
         """Counts a delta as spent after the restoration of this number."""
         self._count("", str(number), delta)
 
-    def costs_reserved(self) -> list[Cost]:
-        """What each release may cost while it is open, and has cost once it is closed."""
-        releases = self._database.execute("SELECT release_id, spent, closed_at IS NULL FROM release")
-        costs = [
-            granted
-            if is_open
-            else Cost(granted.unit, Fraction(spent), granted.delta and self.delta_spent(release_id))
-            for release_id, spent, is_open in releases.fetchall()
-            for granted in (self.granted_cost(release_id),)
-        ]
-        counted = self._database.execute("SELECT counted FROM restoration WHERE counted IS NOT NULL")
-        costs += [Cost(_UNKNOWN, Fraction(rho)) for (rho,) in counted.fetchall()]
-        return [*costs, Cost(_UNKNOWN, delta=self.delta_spent(""))]
+    def list_taken(self, first: int) -> list[Taken]:
+        """What each release may cost while it is open, and has cost once it is closed.
+
+        Args:
+            first: number of the first event of this calendar year.
+        """
+        releases = self._database.execute(
+            "SELECT release_id, spent, curator, accepted_at < ?, closed_at, closed_at < ? FROM release",
+            (first, first),
+        )
+        found = []
+        for release_id, spent, curator, carried, closed, is_over in releases.fetchall():
+            cost = self.granted_cost(release_id)
+            if closed is not None:
+                cost = Cost(cost.unit, Fraction(spent), cost.delta and self.delta_spent(release_id))
+            before = self._charged_before(first, release_id) if carried and not is_over else Fraction(0)
+            found.append(Taken(cost, Fraction(0) if is_over else cost.zcdp_rho - before, curator))
+        counted = self._database.execute(
+            "SELECT counted, number >= ? FROM restoration WHERE counted IS NOT NULL", (first,)
+        )
+        for rho, is_recent in counted.fetchall():
+            found.append(Taken(Cost(_UNKNOWN, Fraction(rho)), Fraction(rho) * is_recent))
+        return [*found, Taken(Cost(_UNKNOWN, delta=self.delta_spent("")))]
+
+    def _charged_before(self, first: int, release_id: str) -> Fraction:
+        """What a release was charged for before an event."""
+        rows = self._database.execute(
+            "SELECT rho FROM moment CROSS JOIN answer USING (release_id, query_id) "
+            "WHERE number < ? AND release_id = ?",
+            (first, release_id),
+        )
+        return sum((Fraction(rho) for (rho,) in rows), Fraction(0))
 
     def _count(self, release_id: str, query_id: str, delta: Fraction) -> None:
         if delta > 0:

@@ -13,11 +13,11 @@ from pathlib import Path
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError, DataError, PartyUnavailable, PolicyError, ProtocolError
 from ...common.history import Mark
-from ...common.privacy.spending import Cost
 from ...common.promises.pricing import entry_of
 from ...common.promises.statement import Claim, Entry, next_link
 from ...common.queries import Asked
 from ...common.terms import ReleaseTerms
+from ..policies.quotas import Taken
 from .file_format import create_database
 from .reading import ReadLedger
 from .releases import refusal_of_closed
@@ -65,7 +65,7 @@ class Ledger(ReadLedger):
         terms: ReleaseTerms,
         data_digest: str,
         secret: bytes,
-        admit: Callable[[Sequence[Cost]], None],
+        admit: Callable[[Sequence[Taken]], None],
         curator_signature: bytes = b"",
         curator: bytes = b"",
     ) -> LedgerRelease:
@@ -75,7 +75,7 @@ class Ledger(ReadLedger):
             terms: terms of the release.
             data_digest: digest of the party's rows.
             secret: 32 fresh bytes; stored if the release is new.
-            admit: raises to refuse a new release, given what all earlier ones reserve or spent; called in the
+            admit: raises to refuse a new release, given what all earlier ones take; called in the
                 transaction, so that no other release can be accepted in between.
             curator_signature: the curator's signature of the terms; stored with them.
             curator: identity of the curator that signed them; empty if the party accepts any.
@@ -89,7 +89,7 @@ class Ledger(ReadLedger):
             row = self._releases.find(terms.release_id, "terms, data_digest")
             if row is None:
                 self._releases.check_not_held()
-                admit(self._costs.costs_reserved())
+                admit(self._list_taken())
                 accepted = self._event("accepted", terms.release_id, hashlib.sha256(encoded).digest())
                 self._releases.add(
                     terms.release_id,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...common.history import Mark
 from ...common.privacy.spending import Cost, together
+from ..policies.quotas import Taken
 from .answers import AnswerRows
 from .bindings import BindingRows
 from .costs import Costs
@@ -24,6 +25,7 @@ from .rows import (
     LedgerCharge,
     LedgerEvents,
     LedgerRelease,
+    LedgerRestoration,
     LedgerSummary,
 )
 from .times import Times
@@ -72,8 +74,12 @@ class ReadLedger:
 
     def costs(self) -> list[Cost]:
         """What is reserved or spent, each for its unit: grants of open releases, costs of closed ones."""
+        return [one.cost for one in self.list_taken()]
+
+    def list_taken(self) -> list[Taken]:
+        """What each release takes of the budgets, in all and in this calendar year."""
         with self._lock:
-            return self._costs.costs_reserved()
+            return self._list_taken()
 
     def total_reserved(self) -> Fraction:
         """Total budget that is reserved or spent, zCDP, for a person with one row; see `together`."""
@@ -144,6 +150,11 @@ class ReadLedger:
         with self._lock:
             return self._times.events()
 
+    def restorations(self) -> list[LedgerRestoration]:
+        """All restorations of the ledger from backups, in their order."""
+        with self._lock:
+            return self._times.restorations()
+
     def charges(self) -> list[LedgerCharge]:
         """All charged queries, in the order in which they were charged."""
         with self._lock:
@@ -173,3 +184,6 @@ class ReadLedger:
         """Whether the ledger was restored from a backup and accepts nothing until `recount`."""
         with self._lock:
             return self._releases.is_held()
+
+    def _list_taken(self) -> list[Taken]:
+        return self._costs.list_taken(self._times.first_of_year())

@@ -131,6 +131,21 @@ class LedgerEvents:
 
 
 @dataclass(frozen=True)
+class LedgerRestoration:
+    """When the ledger was made again from a backup, and what its operator counted as spent since.
+
+    Attributes:
+        counted: cost, zCDP; None while the ledger is held.
+        reason: how the operator knows; empty while the ledger is held.
+        at: time of the restoration, seconds since 1970 in UTC.
+    """
+
+    counted: Fraction | None
+    reason: str
+    at: int
+
+
+@dataclass(frozen=True)
 class LedgerCharge:
     """What one query cost, and when.
 

@@ -64,7 +64,7 @@ class PartyPages:
         """What waits for a decision, and the budget."""
         with Desk.opened(self.folder) as desk:
             questions = _questions(desk, lambda request: request.state == PENDING)
-            standing = _standing(desk)
+            standing, quotas = _standing(desk), desk.quotas_left()
         chart = chart_of(standing, datetime.now(UTC))
         served = PartyHome.open(self.folder).is_served()
         return self.site.page(
@@ -73,6 +73,7 @@ class PartyPages:
             "/",
             questions=questions,
             standing=standing,
+            quotas=quotas,
             chart=chart,
             size=(CHART_WIDTH, CHART_HEIGHT),
             served=served,

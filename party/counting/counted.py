@@ -32,8 +32,10 @@ def count_in_cells(
         cell: number of the cell of each row.
         cells: how many there are.
     """
-    query = exp.select(cell.as_("cell"), exp.Count(this=exp.Star()).as_("records")).from_(table)
-    found, records = fetch(query.group_by("1"))
+    # Some servers group by columns alone.
+    numbered = exp.select(cell.as_("cell")).from_(table).subquery("numbered")
+    query = exp.select("cell", exp.Count(this=exp.Star()).as_("records")).from_(numbered)
+    found, records = fetch(query.group_by("cell"))
     counts = np.zeros(cells, dtype=np.int64)
     counts[found.astype(np.int64)] = records.astype(np.int64)
     return counts

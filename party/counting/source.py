@@ -12,6 +12,7 @@ from ...common.errors import DataError
 from ...common.extras import require_extra
 from ..named_secrets import secret_of
 from .codes import keep_codes
+from .engines.dialects import server_of
 from .engines.engine import Engine
 from .engines.remote import Place
 
@@ -57,6 +58,21 @@ class EngineSource:
         raise DataError(
             f"policy.toml: engine in [source]: expected one of {', '.join(ENGINES)}, got "
             f"{self.engine_name!r}; fix it"
+        )
+
+    @property
+    def caution(self) -> str:
+        """What the operator has to know of a server that this software was never run on; empty for others.
+
+        Raises:
+            DataError: the driver is unknown.
+        """
+        driver = self.engine_name.removeprefix(ADBC)
+        if driver == self.engine_name or server_of(driver).tried:
+            return ""
+        return (
+            f"this software was never run on a server of {self.engine_name}, only its SQL was checked: try "
+            "it with a table that you also have as a file, and compare results before you approve anything"
         )
 
     def columns(self) -> tuple[str, ...]:

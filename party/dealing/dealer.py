@@ -9,7 +9,6 @@ from ...common.crypto.randomness import FreshKeys
 from ...common.errors import MosaicError, PolicyError, ProtocolError
 from ...common.federation.protocol_versions import NEWEST, OLDEST
 from ...common.messages import DealRequest, Delivery, OpeningRequest, PartyDescription
-from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
@@ -20,6 +19,7 @@ from ..accounts.accepted import AcceptedRelease
 from ..accounts.ledger import Ledger
 from ..institution.institution import Rules, caught
 from ..institution.role import Refusals, Role
+from ..policies.quotas import Taken
 from .policy import DealerPolicy
 from .release import DealtRelease
 
@@ -81,7 +81,7 @@ class Dealer(Role[DealtRelease]):
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
         active = len(self._ledger.open_releases())
 
-        def check(reserved: Sequence[Cost]) -> Iterator[MosaicError]:
+        def check(taken: Sequence[Taken]) -> Iterator[MosaicError]:
             yield from self._rules.policy.refusals(terms, active)
             if terms.masked_plan is not None:
                 plan = terms.masked_plan

@@ -53,6 +53,6 @@ class DealerHome(Home):
         from ..institution.institution import Rules
         from .dealer import Dealer
 
-        curators = [curator.identity for curator in self.curators()]
+        curators = {curator.identity: curator.name for curator in self.curators()}
         rules = Rules(settings.policy, self.pinned_identities(), curators)
         return Dealer(self.keyring.name, self.keyring.identity, rules, ledger, fresh_key, settings.workers)

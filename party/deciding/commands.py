@@ -26,9 +26,10 @@ _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed w
 
 
 def releases(folder: _Folder, json_output: _Json = False) -> None:
-    """List the releases that curators requested, and the decisions."""
+    """List the releases that curators requested, the decisions, and what is left of quotas."""
     from ..disk import told_if_full
     from ..home.home import PartyHome
+    from ..policies.form import read_policy
 
     home = PartyHome.open(folder)
     with told_if_full(folder), contextlib.closing(home.approvals()) as approvals:
@@ -49,6 +50,12 @@ def releases(folder: _Folder, json_output: _Json = False) -> None:
     ]
     columns = ("release", "decision", "curator", "purpose", "asked", "protocol", "epsilon", "granted_rho")
     print_rows(columns, rows, json_output)
+    if not json_output and "quotas" in read_policy(folder):
+        from .desk import Desk
+
+        with Desk.opened(folder) as desk:
+            for left in desk.quotas_left():
+                tell(f"left: {left.words}")
 
 
 def show(folder: _Folder, release: _Waiting = None, json_output: _Json = False) -> None:

@@ -20,6 +20,7 @@ from ..disk import told_if_full
 from ..home.folder import LEDGER
 from ..home.home import PartyHome
 from ..policies.file import Settings
+from ..policies.quotas import NOBODY, Asking, Left
 from .explanation import explain
 
 
@@ -118,6 +119,15 @@ class Desk:
             )
         self.approvals.decide(release_id, DENIED, _name(by), printable(reason), accepted=accepted)
         return release_id, accepted
+
+    def quotas_left(self) -> list[Left]:
+        """What is left of the quotas of the policy: of all curators together, then of each pinned one."""
+        policy, taken = Settings.load(self.home.folder).policy, self.ledger.list_taken()
+        asking = (NOBODY, *(Asking(one.identity, one.name) for one in self.home.curators()))
+        every = [
+            left for one in asking for left in policy.quotas.list_left(taken, policy.max_rows_per_person, one)
+        ]
+        return list({left.key: left for left in every}.values())
 
     def _waiting(self) -> Request:
         waiting = [request for request in self.approvals.requests() if request.state == PENDING]

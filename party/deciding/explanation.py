@@ -11,7 +11,6 @@ from ...common.bounded import json_of
 from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
-from ...common.privacy.spending import Cost
 from ...common.protocols.alignment.plan import ALIGNMENT
 from ...common.protocols.registry import find_protocol
 from ...common.queries import alignment_query
@@ -22,6 +21,7 @@ from ..home.home import PartyHome
 from ..institution.institution import caught, is_signed
 from ..policies.file import Settings
 from ..policies.policy import Policy
+from ..policies.quotas import Asking, Taken
 
 _USUAL_DELTA = 1e-9
 """Delta at which a promise in rho is shown as an epsilon as well."""
@@ -41,13 +41,17 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
     """
     terms, policy = request.terms, settings.policy
     unreviewed = settings.domain.unreviewed
-    own = home.keyring.identities
+    own, taken, asking = home.keyring.identities, ledger.list_taken(), _asking(request, home)
     entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
     return {
         "release": terms.release_id,
         "requested_at": request.at,
         "state": request.state,
-        "curator": _curator(request, home),
+        "curator": {
+            "name": asking.name or None,
+            "identity": asking.identity.hex(),
+            "signed": is_signed(request.curator, encode_terms(terms), request.signature),
+        },
         "about": asdict(terms.spec.about),
         "max_cells": terms.purpose.max_cells,
         "protocol": {"name": terms.spec.protocol, "trusted": _trust_assumption(terms.spec.protocol)},
@@ -74,8 +78,9 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
         "labels": _labels(terms, home.keyring.name),
         "bins": _bins(terms),
         "related": _related(terms),
-        "lifetime": _lifetime(terms, policy, ledger.costs(), new=entry is None),
-        "refused_by_policy": _refusal_by_policy(terms, policy, home, ledger.costs())
+        "lifetime": _lifetime(terms, policy, taken, new=entry is None),
+        "quotas": _quotas(terms, policy, taken, asking, new=entry is None),
+        "refused_by_policy": _refusal_by_policy(terms, policy, home, taken, asking)
         if entry is None
         else None,
         "ledger": None
@@ -100,13 +105,9 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
     }
 
 
-def _curator(request: Request, home: PartyHome) -> dict[str, Any]:
+def _asking(request: Request, home: PartyHome) -> Asking:
     names = [curator.name for curator in home.curators() if curator.identity == request.curator]
-    return {
-        "name": names[0] if names else None,
-        "identity": request.curator.hex(),
-        "signed": is_signed(request.curator, encode_terms(request.terms), request.signature),
-    }
+    return Asking(request.curator, names[0] if names else "")
 
 
 def _trust_assumption(protocol: str) -> str:
@@ -222,8 +223,9 @@ def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     }
 
 
-def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: list[Cost], *, new: bool) -> dict[str, float]:
-    total = policy.total([*reserved, terms.granted_cost] if new else reserved)
+def _lifetime(terms: ReleaseTerms, policy: Policy, taken: list[Taken], *, new: bool) -> dict[str, float]:
+    costs = [one.cost for one in taken]
+    total = policy.total([*costs, terms.granted_cost] if new else costs)
     return {
         "rho": float(policy.lifetime_rho),
         "left_rho": float(policy.lifetime_rho - total.zcdp_rho),
@@ -232,8 +234,19 @@ def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: list[Cost], *, new:
     }
 
 
+def _quotas(
+    terms: ReleaseTerms, policy: Policy, taken: list[Taken], asking: Asking, *, new: bool
+) -> list[dict[str, Any]]:
+    cost = terms.granted_cost
+    after = [*taken, Taken(cost, cost.zcdp_rho, asking.identity)] if new else taken
+    return [
+        {"key": one.key, "rho": float(one.rho), "left_rho": float(one.left_rho), "words": one.words}
+        for one in policy.quotas.list_left(after, policy.max_rows_per_person, asking)
+    ]
+
+
 def _refusal_by_policy(
-    terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: list[Cost]
+    terms: ReleaseTerms, policy: Policy, home: PartyHome, taken: list[Taken], asking: Asking
 ) -> str | None:
     own = next((entry for entry in terms.plan.roster if entry.name == home.keyring.name), None)
     if own is None:
@@ -241,7 +254,7 @@ def _refusal_by_policy(
     # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
     hidden = terms.aligning is not None or terms.plan.alignment is not None
     found = (
-        *policy.refusals(terms, policy.min_records if hidden else own.record_count, reserved),
+        *policy.refusals(terms, policy.min_records if hidden else own.record_count, taken, asking),
         *caught(lambda: policy.records.check_plan(terms.plan, own, home.pinned_identities())),
     )
     return ". ".join(map(str, found)) or None

@@ -113,6 +113,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 "drawn at random; the promise and its cost are the same as for all rows",
             )
     yield "left", _budget_left(form["lifetime"])
+    for quota in form["quotas"]:
+        yield "quota", quota["words"] + ("" if quota["left_rho"] < 0 else " after this release")
     yield "policy", _verdict_of_policy(form)
     if form["ledger"] is not None:
         state = form["ledger"]["state"]

@@ -16,7 +16,7 @@ from typing import Any
 from ...common.bounded import json_of
 from ...common.showing.formulas import as_text
 from ...common.showing.printable import printable
-from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
+from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerRestoration, LedgerSummary, moment
 from ..approving.approvals import Request
 from ..approving.decisions import APPROVED
 from ..names import CONSOLE_LOG, SHAREABLE_LOG
@@ -41,8 +41,8 @@ class Entry:
         release_id: id of the release; empty for none.
         by: who did it.
         what: what happened.
-        outcome: "asked", "approved", "denied", "accepted", "charged", how a release ended, or the code of the
-            daemon's event.
+        outcome: "asked", "approved", "denied", "accepted", "charged", how a release ended, "restored", or
+            the code of the daemon's event.
     """
 
     at: str
@@ -98,6 +98,7 @@ def trail(desk: Desk) -> list[Entry]:
     found = [
         *_of_requests(requests, names, desk.home.keyring.identities),
         *_of_ledger(requests, ledger.summaries(), ledger.events(), ledger.charges()),
+        *_of_restorations(ledger.restorations()),
         *_of_daemon(desk.home.folder / SHAREABLE_LOG),
         *_of_console(desk.home.folder / CONSOLE_LOG),
     ]
@@ -174,6 +175,15 @@ def _of_ledger(
             if summary.state == CERTIFIED and one.certificate is not None:
                 ended += f"; SHA-256 of the certificate {one.certificate.hex()}"
             yield entry_at(one.closed_at, ended, summary.state)
+
+
+def _of_restorations(restorations: Iterable[LedgerRestoration]) -> Iterator[Entry]:
+    for one in restorations:
+        counted = "nothing is counted yet, and nothing accepted"
+        if one.counted is not None:
+            counted = f"rho {float(one.counted):.6g} was counted as spent since: {one.reason}"
+        what = f"restored from a backup; {counted}"
+        yield Entry(moment(one.at), "yes", LEDGER, "", "this party", what, "restored")
 
 
 def _of_daemon(log: Path) -> Iterator[Entry]:

@@ -76,7 +76,7 @@ def open_party(home: Home) -> Iterator[Opened]:
 
 def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
     """The party; reads its rows, or has them encoded where they are."""
-    curators = [curator.identity for curator in home.curators()]
+    curators = {curator.identity: curator.name for curator in home.curators()}
     rules = Rules(settings.policy, home.pinned_identities(), curators, approvals)
     empty(home.folder / CODES)
     name, identity = home.keyring.name, home.keyring.identity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Generic, Protocol, TypeVar
@@ -50,14 +50,14 @@ class Rules(Generic[Limits]):
     Attributes:
         policy: its limits.
         known: names and public keys of the pinned parties and dealers; for protocols between them.
-        curators: identities of the pinned curators; None to accept any (simulations).
+        curators: names of the pinned curators, by their identities; None to accept any (simulations).
         approvals: decisions of the institution's operator; None if there is no operator (simulations).
         today: returns the day in UTC.
     """
 
     policy: Limits
     known: Mapping[str, bytes] = field(default_factory=dict)
-    curators: Collection[bytes] | None = None
+    curators: Mapping[bytes, str] | None = None
     approvals: Approvals | None = None
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
 
@@ -65,6 +65,10 @@ class Rules(Generic[Limits]):
     def by_hand(self) -> bool:
         """Whether a person decides on every release."""
         return self.approvals is not None and not self.approvals.automatic
+
+    def name_of(self, curator: bytes) -> str:
+        """The name under which a curator is pinned; empty if it is not."""
+        return (self.curators or {}).get(curator, "")
 
     def signer(self, terms: bytes, signature: bytes) -> bytes:
         """Identity of the pinned curator that signed these terms; empty if any curator is accepted.

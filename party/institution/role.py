@@ -26,7 +26,6 @@ from ...common.messages import (
     Unmasking,
     Verdict,
 )
-from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.promises.acceptance import accept
 from ...common.promises.statement import Claim, Statement, state
@@ -35,14 +34,15 @@ from ...common.terms import ReleaseTerms
 from ..accounts.active import Releases
 from ..accounts.ledger import Ledger
 from ..policies.allowance import Processors
+from ..policies.quotas import Taken
 from .institution import Rules, caught
 
 MAX_TERMS_BYTES = 1 << 20
 """Largest terms; more than 100 slices of 200 attributes."""
 
 
-Refusals = Callable[[Sequence[Cost]], Iterator[MosaicError]]
-"""Yields every reason to refuse terms, given what all earlier releases reserve or spend."""
+Refusals = Callable[[Sequence[Taken]], Iterator[MosaicError]]
+"""Yields every reason to refuse terms, given what all earlier releases take."""
 
 
 class Introduced(Protocol):
@@ -103,7 +103,7 @@ class Role(ABC, Generic[Active]):
             curator: identity of the curator that signed them; empty if any is accepted.
 
         Returns:
-            Yields every reason to refuse the terms, given what all earlier releases reserve or spend; called
+            Yields every reason to refuse the terms, given what all earlier releases take; called
             within a transaction of the ledger.
         """
 
@@ -131,8 +131,8 @@ class Role(ABC, Generic[Active]):
         terms, curator = self._signed_terms(encoded, signature, caller, seen)
         check = self._admission(terms, curator)
 
-        def admit(reserved: Sequence[Cost]) -> None:
-            for refusal in check(reserved):
+        def admit(taken: Sequence[Taken]) -> None:
+            for refusal in check(taken):
                 raise refusal
             self._rules.check_date(terms)
             self._rules.check_approved(terms, curator, signature)
@@ -164,7 +164,7 @@ class Role(ABC, Generic[Active]):
         if self._ledger.curator(terms.release_id) is None:
             check = self._admission(terms, curator)
             refusals = (
-                *check(self._ledger.costs()),
+                *check(self._ledger.list_taken()),
                 *caught(lambda: self._rules.check_date(terms)),
                 *caught(self._ledger.check_not_held),
             )

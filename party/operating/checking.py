@@ -15,6 +15,7 @@ from ..counting.catalogue import engine_of
 from ..counting.engines.folders import empty
 from ..counting.people import People, rows_left_out
 from ..counting.rows import CountedRows
+from ..counting.source import EngineSource
 from ..disk import check_room
 from ..home.home import PartyHome
 from ..institution.records import kept_rows, records_of
@@ -56,6 +57,7 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         return
     try:
         source = settings.source()
+        yield from _cautions_of("source", source)
         columns = source.columns()
     except MosaicError as fault:
         yield Finding("source", str(fault), 0, True)
@@ -81,6 +83,7 @@ def _check_tables(settings: Settings) -> Iterator[Finding]:
     for table in settings.tables:
         try:
             source = table.source()
+            yield from _cautions_of(f"tables.{table.name}", source)
             columns = source.columns()
         except MosaicError as fault:
             faults = True
@@ -131,6 +134,12 @@ def _left_out(
             f'{people.most} in the policy; raise it, or set "all", unless that is meant'
         )
         yield Finding(key, what, rows, False, warned=True)
+
+
+def _cautions_of(where: str, source: Source) -> Iterator[Finding]:
+    """That an engine was never tried."""
+    if isinstance(source, EngineSource) and source.caution:
+        yield Finding(where, source.caution, 0, False, warned=True)
 
 
 def _findings_of(where: str, check: Callable[[], Iterable[Finding] | None]) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from ..names import POLICY
 from .domain import checked_domain, identifiers_of
 from .form import FORM, approvers_of, read_policy
 from .policy import Policy, Records
+from .quotas import Quotas
 from .serve import Serve
 from .tables import TableSettings, tables_of
 from .workers import workers_of
@@ -84,7 +85,8 @@ class Settings:
             _check_related(policy)
         else:
             _check_key(key, records, policy)
-        limits, identifiers = _policy(policy, records), identifiers_of(content)
+        limits = _policy(policy, records, Quotas.of(content.get("quotas", {})))
+        identifiers = identifiers_of(content)
         for name in identifiers:
             check_identifier(name)
         _check_alignment(identifiers, limits)
@@ -170,7 +172,7 @@ def _check_alignment(identifiers: Mapping[str, str], policy: Policy) -> None:
         )
 
 
-def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
+def _policy(entries: Mapping[str, Any], records: Records, quotas: Quotas) -> Policy:
     resources = {key: entries[key] for key in _RESOURCES if key in entries}
     return Policy(
         protocols=frozenset(entries.get("protocols", [])),
@@ -193,5 +195,6 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         min_dealers=entries.get("min_dealers", 1),
         may_deal=entries.get("may_deal", False),
         require_check=entries.get("require_check", False),
+        quotas=quotas,
         **resources,
     )

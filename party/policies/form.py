@@ -16,6 +16,7 @@ from ...common.privacy.rows_of_person import ROWS
 from ...common.processes.notices import FORM as NOTIFY
 from ..names import POLICY
 from .console import CONSOLE
+from .quotas import QUOTAS
 from .serve import SERVE
 from .workers import WORKERS
 
@@ -126,6 +127,9 @@ FORM = Table(
         "console": Key(CONSOLE, "Who sees and decides over the institution's network, and how they sign in."),
         "notify": Key(NOTIFY, "How the operator is told of what waits, runs out or fails."),
         "policy": Key(_POLICY, "What the institution allows; what is left out stays closed."),
+        "quotas": Key(
+            QUOTAS, "Limits of one calendar year and of single curators, beside those of [policy]."
+        ),
     }
 )
 """The form of the file."""

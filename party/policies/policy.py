@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition, RosterEntry
 from ...common.terms import ReleaseTerms
+from .quotas import NOBODY, Asking, Quotas, Taken
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Policy:
             memory and the disk of one may be used in total.
         lifetime_labels_delta: largest delta of the labels of all releases together; None for that of one.
         tables: names of the related tables of which releases may be.
+        quotas: limits of one calendar year, and of single curators.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -142,21 +144,24 @@ class Policy:
     max_active_releases: int = 8
     lifetime_labels_delta: float | None = None
     tables: frozenset[str] = frozenset()
+    quotas: Quotas = field(default_factory=Quotas)
 
     def refusals(
-        self, terms: ReleaseTerms, record_count: int, reserved: Iterable[Cost]
+        self, terms: ReleaseTerms, record_count: int, taken: Sequence[Taken], asking: Asking = NOBODY
     ) -> Iterator[PolicyError]:
         """Every reason for which the policy does not allow a release; none if it does.
 
         Args:
             terms: terms of the release.
             record_count: number of rows of the party.
-            reserved: what the releases accepted so far reserve or spent.
+            taken: what the releases accepted so far take of the budgets.
+            asking: the curator.
         """
         part = terms.plan.related
         # Of a release in parts, all that are left are decided on with each.
         granted = Fraction(terms.granted_rho if part is None else part.zcdp_rho)
-        total = self.total((*reserved, terms.granted_cost if part is None else part.left(terms.unit)))
+        asked = terms.granted_cost if part is None else part.left(terms.unit)
+        total = self.total((*(one.cost for one in taken), asked))
         yield from refusals_of_version("party", terms.protocol_version)
         if terms.aligning is not None:
             yield from self._of_alignment(terms)
@@ -193,6 +198,7 @@ class Policy:
                 "the release requests more than is left of lifetime_rho, which counts all releases under the "
                 "strictest of their adjacencies; lower its epsilon"
             )
+        yield from self.quotas.refusals(asked, taken, self.max_rows_per_person, asking)
 
     def total(self, costs: Iterable[Cost]) -> Cost:
         """What releases cost a person of this party together."""

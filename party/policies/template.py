@@ -107,5 +107,11 @@ max_active_releases = 8          # so many times memory and disk of one; deliver
 approval = true                  # a person approves every release: dpmosaic party approve
 # approvers = ["A. Meier", "B. Rossi", "C. Weber"]  # who may; without it, anybody at the party's folder
 # approvals = 2                  # so many different people approve each release
+
+# [quotas]                       # beside lifetime_rho; a year is a calendar year in UTC
+# yearly_rho = 0.01              # upper limit of what all releases cost in one year, zCDP
+# [quotas.curators.hub]          # of the pinned curator hub; with such a section, others are refused
+# yearly_rho = 0.005
+# lifetime_rho = 0.02
 """
 TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + CONSOLE_TEMPLATE + _LIMITS_TEMPLATE

@@ -91,7 +91,7 @@ def test_a_release_that_was_not_accepted_is_not_certified(ledger):
 
 
 def test_terms_need_the_signature_of_a_pinned_curator(ledger):
-    party = party_of(ledger, [PARTY.public, CURATOR.public])
+    party = party_of(ledger, {PARTY.public: "p", CURATOR.public: "cur"})
     stranger = Identity.from_seed(bytes([7]) * 32)
     for signature in (b"", sign_terms(stranger, TERMS), sign_terms(CURATOR, replace(TERMS, granted_rho=0.5))):
         with pytest.raises(PolicyError, match="not signed by a pinned curator"):
@@ -103,4 +103,4 @@ def test_terms_need_the_signature_of_a_pinned_curator(ledger):
 
 def test_refuses_all_terms_if_no_curator_is_pinned(ledger):
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
-        party_of(ledger, []).accept(encode_terms(TERMS), sign_terms(CURATOR, TERMS), CURATOR.public)
+        party_of(ledger, {}).accept(encode_terms(TERMS), sign_terms(CURATOR, TERMS), CURATOR.public)

@@ -228,7 +228,7 @@ def test_a_message_larger_than_a_frame_is_refused_before_it_is_decoded(lone, mon
 
 def test_terms_of_more_than_a_mebibyte_are_refused_before_their_signature_is_verified(table, monkeypatch):
     monkeypatch.setattr("dpmosaic.party.institution.institution.is_signed", None)
-    curators = [Identity.from_seed(b"c" * 32).public]
+    curators = {Identity.from_seed(b"c" * 32).public: "cur"}
     ledger = Ledger()
     party = party_of("north", table, POLICY, ledger=ledger, curators=curators)
     with pytest.raises(ProtocolError, match="at most 1 MiB"):

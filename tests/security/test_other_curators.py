@@ -54,7 +54,7 @@ def ledger():
 
 @pytest.fixture
 def party(table, ledger):
-    curators = [FIRST.public, SECOND.public]
+    curators = {FIRST.public: "first", SECOND.public: "second"}
     return party_of("north", table, POLICY, ledger=ledger, identity=IDENTITY, curators=curators)
 
 

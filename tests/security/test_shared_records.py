@@ -125,7 +125,7 @@ def test_the_curator_is_not_accepted_as_a_dealer_under_another_name():
     policy = policy_of("masked", records=Records(frozenset()), dealers=frozenset({"third", CURATOR_DEALS}))
     plan, curator = partition(clinic=0, lab=1), identity(CURATOR_DEALS)
     party = party_of(policy)
-    rules = replace(party._institution.rules, curators=[curator.public])
+    rules = replace(party._institution.rules, curators={curator.public: "curator"})
     rules = replace(rules, known={**rules.known, "third": curator.public})
     party = Party(replace(party._institution, rules=rules), Ledger(), RandomStream.from_seed(1).key)
 

@@ -108,6 +108,10 @@ class CountingContract:
         for made in self.opened:
             made.close()
 
+    def holds(self, column: Column):
+        """Whether the engine can have such a column."""
+        return True
+
     def exact(self, made: list[Column]):
         """The columns whose codes SQL gives."""
         self.write("kinds", {"x": (Kind.WHOLE, [1])})
@@ -127,7 +131,7 @@ class CountingContract:
 
     @pytest.mark.slow
     def test_every_code_is_the_one_that_python_gives(self):
-        made = columns()[:: self.every]
+        made = [column for column in columns()[:: self.every] if self.holds(column)]
         if not self.loads:
             exact = self.exact(made)
             assert len(exact) > 0.8 * len(made)

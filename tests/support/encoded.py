@@ -1,6 +1,7 @@
 """Columns of every kind with the values at which codes change, and the codes that Python gives them."""
 
 import datetime as dt
+import functools
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -121,6 +122,7 @@ class Column:
     codes: np.ndarray
 
 
+@functools.cache
 def columns(seed=0):
     """A column for each attribute and kind of which the domain accepts a value, in random order."""
     rng = np.random.default_rng(seed)

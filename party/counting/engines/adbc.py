@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import adbc_driver_manager
+import adbc_driver_manager.dbapi
 import pyarrow as pa
+import sqlglot
 from numpy.typing import NDArray
 from sqlglot import exp
 
 from ....common.errors import DataError
+from .dialects import server_of
 from .engine import Lost
 from .kinds import Kind
 from .remote import BATCH_ROWS, Place, RemoteEngine, columns_of
@@ -21,36 +23,12 @@ from .remote import BATCH_ROWS, Place, RemoteEngine, columns_of
 _Error = adbc_driver_manager.Error
 
 
-@dataclass(frozen=True)
-class _Driver:
-    """What an engine behind a driver does in its own way.
-
-    Attributes:
-        dialect: name of its SQL in sqlglot.
-        row_hash: its function of a text to a whole number of 32 or 64 bits.
-        binary: collation by which texts are compared byte by byte; empty where they are by default.
-    """
-
-    dialect: str
-    row_hash: str
-    binary: str = ""
-
-
-DRIVERS: Mapping[str, _Driver] = {
-    "bigquery": _Driver("bigquery", "FARM_FINGERPRINT"),
-    "flightsql": _Driver("duckdb", "HASH"),
-    "postgresql": _Driver("postgres", "HASHTEXT", "C"),
-    "snowflake": _Driver("snowflake", "HASH", "utf8"),
-}
-"""Only PostgreSQL's was run against a server; of the others, the generated SQL is tested."""
-
-
 class AdbcEngine(RemoteEngine):
     """Counts rows in an engine behind an ADBC driver.
 
     Args:
         place: which rows are the party's.
-        driver: one of `DRIVERS`.
+        driver: one of `SERVERS`: a package adbc-driver-NAME, or what the driver manager knows by this name.
         uri: what the driver connects to; a secret.
 
     Raises:
@@ -59,66 +37,76 @@ class AdbcEngine(RemoteEngine):
     """
 
     dialect: ClassVar[str]
-    composes = False
+    composes: ClassVar[bool]
 
     def __init__(self, place: Place, driver: str, uri: str) -> None:
-        self._driver = driver_of(driver)
-        self.dialect = self._driver.dialect  # type: ignore[misc]
+        self._server = server_of(driver)
+        self.dialect = self._server.dialect  # type: ignore[misc]
+        self.composes = self._server.composes  # type: ignore[misc]
         self.name = driver
         super().__init__(place)
-        try:
-            module = importlib.import_module(f"adbc_driver_{driver}.dbapi")
-        except ImportError:
-            raise DataError(
-                f"the engine adbc:{driver} needs its driver; install it: pip install adbc-driver-{driver}"
-            ) from None
-        self._running: Any = None
-        try:
-            self._connection = module.connect(uri, autocommit=True)
-        except _Error:
-            raise Lost(
-                f"{driver}: the engine cannot be reached, or refuses the party; check the connection that "
-                "[source] names"
-            ) from None
+        self._connection = _connect(driver, uri)
+        for statement in self._server.session:
+            self.run(statement)
 
     def kinds(self) -> Mapping[str, Kind]:
         """See `Engine`."""
         query = exp.select("*").from_(self.source()).limit(0)
         with self._cursor() as cursor:
-            cursor.execute(query.sql(self.dialect))
+            cursor.execute(self.sql(query))
             schema = cursor.fetch_arrow_table().schema
         return self._compose_names({field.name: _kind(field) for field in schema})
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""
-        return text_of(self._driver, value)
+        return self._write(self._server.text, value)
+
+    def sql(self, statement: exp.Expr) -> str:
+        """See `RemoteEngine`."""
+        return self._server.sql(statement)
 
     def keep(self, name: str, rows: exp.Select) -> exp.Expr | None:
         """See `Engine`; an engine that refuses keeps none."""
+        table = self._server.temporary.format(name)
         try:
-            self.run(f"CREATE TEMPORARY TABLE {name} AS {rows.sql(self.dialect)}")
+            self.run(self._server.keep.format(table=table, rows=self.sql(rows)))
         except Lost:
             raise
         except DataError:
             return None
-        return exp.to_table(name)
+        return exp.to_table(table, dialect=self.dialect)
 
     def run(self, sql: str) -> list[Sequence[Any]]:
         """See `RemoteEngine`."""
         with self._cursor() as cursor:
             cursor.execute(sql)
-            return [] if cursor.description is None else list(cursor.fetchall())
+            return [] if cursor.description is None else self._read(cursor.fetchall())
 
     def batches(self, rows: exp.Select) -> Iterator[list[NDArray[Any]]]:
         """See `Engine`."""
         with self._cursor() as cursor:
-            cursor.execute(rows.order_by(self.place()).sql(self.dialect))
+            cursor.execute(self.sql(rows.order_by(self.place())))
             while batch := cursor.fetchmany(BATCH_ROWS):
-                yield columns_of(batch, len(rows.selects))
+                yield columns_of(self._read(batch), len(rows.selects))
+
+    def _read(self, rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+        """Rows of an answer, in which only texts may be empty."""
+        if not self._server.empty_is_null:
+            return list(rows)
+        return [tuple("" if cell is None else cell for cell in row) for row in rows]
 
     def hash_of_text(self, text: exp.Expr) -> exp.Expr:
         """See `RemoteEngine`."""
-        return exp.func(self._driver.row_hash, text, dialect=self.dialect)
+        return self._write(self._server.row_hash, text)
+
+    def _write(self, template: str, value: exp.Expr) -> exp.Expr:
+        """A template in the server's SQL, with a value in place of `{}`."""
+        found = sqlglot.parse_one(template.format("dpmosaic_value"), dialect=self.dialect)
+        return found.transform(
+            lambda part: (
+                value.copy() if isinstance(part, exp.Column) and part.name == "dpmosaic_value" else part
+            )
+        )
 
     def interrupt(self) -> None:
         """See `Engine`."""
@@ -147,28 +135,28 @@ class AdbcEngine(RemoteEngine):
         )
 
 
-def driver_of(name: str) -> _Driver:
-    """What is known of a driver.
-
-    Raises:
-        DataError: nothing.
-    """
-    if name not in DRIVERS:
+def _connect(driver: str, uri: str) -> Any:
+    """A connection by a driver's own package; without one, by what the driver manager finds."""
+    try:
+        module = importlib.import_module(f"adbc_driver_{driver}.dbapi")
+    except ImportError:
+        module = None
+    try:
+        if module is not None:
+            return module.connect(uri, autocommit=True)
+        manager = adbc_driver_manager.dbapi
+        return manager.connect(driver=driver, db_kwargs={"uri": uri}, autocommit=True)
+    except _Error as error:
+        missing = getattr(error, "status_code", None) == adbc_driver_manager.AdbcStatusCode.NOT_FOUND
+    if module is None and missing:
         raise DataError(
-            f"policy.toml: engine in [source]: expected adbc: and one of {', '.join(DRIVERS)}, got {name!r}; "
-            "fix it"
+            f"the engine adbc:{driver} needs its driver; install it: pip install adbc-driver-{driver}, or "
+            f"where there is no such package, dbc install {driver}"
         )
-    return DRIVERS[name]
-
-
-def text_of(driver: _Driver, value: exp.Expr) -> exp.Expr:
-    """A value as text that the engine compares byte by byte."""
-    text = exp.cast(value, "text")
-    if not driver.binary:
-        return text
-    if driver.dialect == "snowflake":
-        return exp.func("COLLATE", text, exp.Literal.string(driver.binary), dialect=driver.dialect)
-    return exp.Collate(this=text, expression=exp.to_identifier(driver.binary, quoted=True))
+    raise Lost(
+        f"{driver}: the engine cannot be reached, or refuses the party; check the connection that "
+        "[source] names"
+    )
 
 
 def _kind(field: Any) -> Kind:

@@ -79,7 +79,11 @@ class RemoteEngine(Engine):
 
     def drop(self, table: exp.Expr) -> None:
         """See `Engine`."""
-        self.run(f"DROP TABLE {table.sql(self.dialect)}")
+        self.run(f"DROP TABLE {self.sql(table)}")
+
+    def sql(self, statement: exp.Expr) -> str:
+        """A statement in the engine's SQL."""
+        return statement.sql(self.dialect)
 
     @abstractmethod
     def run(self, sql: str) -> list[Sequence[Any]]:
@@ -123,7 +127,7 @@ class RemoteEngine(Engine):
 
     def fetch(self, query: exp.Select) -> list[NDArray[Any]]:
         """See `Engine`."""
-        return columns_of(self.run(query.sql(self.dialect)), len(query.selects))
+        return columns_of(self.run(self.sql(query)), len(query.selects))
 
     def hash_of(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """See `Engine`; by a hash of a text."""

@@ -20,6 +20,7 @@ from support.terms import RELEASE_ID, id_of, terms_for
 
 SHARE = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
 CURATOR = Identity.from_seed(b"c" * 32)
+PINNED = {CURATOR.public: "cur"}
 
 
 @pytest.fixture
@@ -96,7 +97,12 @@ def test_a_removed_release_needs_its_deliveries_again():
 def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, came):
     ledger = Ledger()
     party = party_of(
-        "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
+        "north",
+        table,
+        policy_for("indicator"),
+        ledger=ledger,
+        identity=IDENTITY,
+        curators={CURATOR.public: "cur"},
     )
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
         party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
@@ -109,7 +115,12 @@ def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, cam
 def test_signed_bytes_that_are_not_terms_are_refused(table):
     ledger = Ledger()
     party = party_of(
-        "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
+        "north",
+        table,
+        policy_for("indicator"),
+        ledger=ledger,
+        identity=IDENTITY,
+        curators={CURATOR.public: "cur"},
     )
     for came in (b"anything", encode_terms(TERMS) + b"\0"):
         with pytest.raises(ProtocolError, match="terms"):

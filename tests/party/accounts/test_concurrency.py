@@ -102,7 +102,7 @@ def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_exceed_it(ledger, 
     second = Ledger(path)
 
     def room_for_three(reserved):
-        if sum(cost.zcdp_rho for cost in reserved) + 1 > 3:
+        if sum(one.cost.zcdp_rho for one in reserved) + 1 > 3:
             raise PolicyError("full")
 
     tasks = [(book, replace(TERMS, release_id=id_of(f"x{i}"))) for i in range(4) for book in (ledger, second)]

@@ -227,3 +227,11 @@ def test_a_page_offers_the_approvers_and_says_who_is_missing(client, past):
     assert "1 more of B has to approve before it goes on" in client.get(f"/releases/{WAITING}")[2]
     past.run("approve", WAITING, "--by", "B", "--yes", "--reason", "read")
     assert shown(past, WAITING)["state"] == "approved"
+
+
+def test_the_overview_says_what_is_left_of_quotas(client, past):
+    assert "Quotas" not in client.get("/")[2]
+    policy = past.home.folder / "policy.toml"
+    policy.write_text(policy.read_text() + "\n[quotas]\nyearly_rho = 1\n")
+    text = client.get("/")[2]
+    assert "of yearly_rho in [quotas] 1 this calendar year" in text

@@ -8,7 +8,17 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.counting.encoding import encoding_of
 from dpmosaic.party.counting.engines.kinds import Kind, NotExact
 
-DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "spark")
+DIALECTS = (
+    "bigquery",
+    "databricks",
+    "duckdb",
+    "oracle",
+    "postgres",
+    "redshift",
+    "snowflake",
+    "spark",
+    "tsql",
+)
 
 
 class Plain:

@@ -47,7 +47,7 @@ def test_keys_that_do_not_go_together_are_refused(tmp_path, keys, reason):
     ("keys", "reason"),
     [
         (WAREHOUSE | {"engine": "oracle"}, "expected one of postgres, spark, adbc"),
-        (WAREHOUSE | {"engine": "adbc:oracle"}, "expected adbc: and one of"),
+        (WAREHOUSE | {"engine": "adbc:db2"}, "expected adbc: and one of"),
         (WAREHOUSE | {"connection": PASSWORD}, "keep the secret itself out of the policy"),
         (WAREHOUSE | {"connection": "env:MISSING"}, "the environment variable MISSING"),
         (WAREHOUSE | {"connection": "file:missing.txt"}, "missing.txt, found none"),

@@ -71,7 +71,7 @@ def masked_terms(plan=None, **changes):
 
 
 def dealer_of(name="one", ledger=None, policy=POLICY, known=KNOWN, seed=1):
-    rules = Rules(policy, known, [CURATOR.public])
+    rules = Rules(policy, known, {CURATOR.public: "curator"})
     return Dealer(
         name, IDENTITIES[name], rules, ledger or Ledger(), RandomStream.from_seed(seed).child(name).key
     )

@@ -13,6 +13,7 @@ from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.party.policies.policy import Policy
+from dpmosaic.party.policies.quotas import Taken
 from support.terms import terms_of, terms_with
 
 TERMS = terms_of(granted=0.1)
@@ -28,7 +29,7 @@ POLICY = Policy(
 
 def check(policy, terms, records, reserved):
     """Raises the first reason to refuse the terms."""
-    for refusal in policy.refusals(terms, records, [Cost(terms.unit, reserved)]):
+    for refusal in policy.refusals(terms, records, [Taken(Cost(terms.unit, reserved))]):
         raise refusal
 
 

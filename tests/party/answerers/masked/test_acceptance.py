@@ -145,7 +145,12 @@ def test_only_the_curator_that_signs_the_terms_deals_under_its_name(masked):
     ledger, terms = Ledger(), masked.terms_of(plan)
     peers = {entry.name: entry.identity for entry in plan.roster[EAST:]}
     party = masked.party_of(
-        "north", plan, ledger=ledger, policy=policy, peers=peers, curators=[curator.public, other.public]
+        "north",
+        plan,
+        ledger=ledger,
+        policy=policy,
+        peers=peers,
+        curators={curator.public: "one", other.public: "other"},
     )
     with pytest.raises(PolicyError, match="names dealer 'curator' with an identity that is not pinned"):
         party.accept(*signed_by(other, terms))
