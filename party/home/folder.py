@@ -69,6 +69,7 @@ class Opened:
         notify: how its operator is told of events; None for not at all.
         watched: event -> condition of the role, of which its operator is told.
         direct: openings from party to party without the curator.
+        authorities: PEM file of the authorities of a mailbox's certificate; None for those of the machine.
     """
 
     role: Role[Any]
@@ -81,6 +82,7 @@ class Opened:
     notify: Notify | None = None
     watched: dict[str, Condition] = field(default_factory=dict)
     direct: Direct | None = None
+    authorities: Path | None = None
 
 
 @dataclass(frozen=True)

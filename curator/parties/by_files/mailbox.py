@@ -180,6 +180,11 @@ class Mailbox:
         return self._in / _name(self._release_id, number)
 
 
+def releases_of(folder: Path, party: str) -> list[str]:
+    """Ids of the releases in which a party was asked something by files, of a curator's folder."""
+    return sorted(path.stem for path in (folder / OUTBOX / party).glob("*.json"))
+
+
 def read_answer(path: Path) -> Bundle:
     """The bundle in a file that came from a party.
 
