@@ -7,6 +7,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -14,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -29,6 +29,9 @@ def need(program):
     """The path of a program; skips the test if it is not installed."""
     found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
     if found is None:
+        # The rehearsal of a page runs without it.
+        import pytest
+
         pytest.skip(f"{program} is not installed: apt-get install {PACKAGES[program]}")
     return found
 
@@ -94,6 +97,8 @@ def nginx(folder, port, *, http="", stream=""):
     program = need("nginx")
     module = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
     if stream and not module.exists():
+        import pytest
+
         pytest.skip(f"nginx lacks its module for streams: apt-get install {PACKAGES['nginx']}")
     folder.mkdir()
     paths = " ".join(f"{way}_temp_path {folder}/{way};" for way in ("proxy", "fastcgi", "uwsgi", "scgi"))
@@ -244,3 +249,23 @@ class Resetting:
                     # Without a wait for what is not acknowledged: the other side gets a reset.
                     near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     return
+
+
+def main(folder, port, login):
+    """Runs the proxy of docs/behind-a-proxy.md until standard input ends; leaves the files that the page names."""
+    hospital, outside = (
+        Authority(folder / "hospital"),
+        Authority(folder / "outside", "Authority of the internet"),
+    )
+    shutil.copy(hospital.file, "authority.pem")
+    for made, name in zip(outside.issue(), ("mailbox.crt", "mailbox.key"), strict=True):
+        shutil.copy(made, name)
+    with open("proxy.txt", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(login)
+    with squid(port, authority=hospital, outside=outside, login=login):
+        print("ready", flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
