@@ -22,6 +22,7 @@ _MODULES = {
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
     "console": ("starlette", "uvicorn", "jinja2"),
+    "sso": ("starlette", "uvicorn", "jinja2", "jwt"),
     "files": ("pyarrow", "openpyxl", "pyreadstat"),
     "plot": ("matplotlib",),
     "adbc": ("adbc_driver_manager", "pyarrow"),

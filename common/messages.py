@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from .data.domain import Domain
 from .errors import MosaicError
+from .federation.protocol_versions import Versions
 from .history import START, Mark
 from .protocols.masked.plan import Chain
 from .queries import MarginalQuery
-
-PROTOCOL_VERSION = 1
-"""Incremented with every change that an older party or curator would misread."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class PartyDescription:
 
     Attributes:
         name: name in the federation.
-        protocol_version: version of the messages that it understands.
+        protocol_version: oldest version of the protocol that it speaks.
         software_version: version of this package at the party.
         domain: attributes that it holds; None of a dealer.
         record_count: number of its rows; None if it is not public, because the policy allows alignments.
@@ -33,6 +31,7 @@ class PartyDescription:
         max_cells: upper limit of the cells of a marginal; None if it states none.
         sends_to: names of the parties to which it sends openings itself, sorted.
         takes_from: names of the parties from which it takes them, sorted.
+        newest_protocol: newest version that it speaks; None of software that speaks one.
     """
 
     name: str
@@ -47,6 +46,12 @@ class PartyDescription:
     max_cells: int | None = None
     sends_to: tuple[str, ...] = ()
     takes_from: tuple[str, ...] = ()
+    newest_protocol: int | None = None
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of the protocol that it speaks."""
+        return Versions(self.protocol_version, self.newest_protocol or self.protocol_version)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from .data.domain import Clique
+from .federation.protocol_versions import DROPOUTS
 from .labels import LabelSearch
 from .privacy.budget import Budget
 from .privacy.cost import PrivacyUnit
@@ -66,7 +67,7 @@ class ReleaseTerms:
     Attributes:
         release_id: 32 lower-case hexadecimal digits, unique among all releases that the party ever took
             part in.
-        protocol_version: version of the messages that the curator understands.
+        protocol_version: version of the protocol that all participants use.
         spec: what the release promises, by which protocol, with what its parties agree on.
         granted_rho: upper limit of the total cost of the release, zCDP.
         plan: which party holds what; with the protocol `masked` a `MaskedPlan`, in the parts of the unit, to
@@ -98,6 +99,8 @@ class ReleaseTerms:
             raise ValueError("a release has the collusions, the check and the sample of its plan")
         if dropping is not None and self.purpose.labels is not None:
             raise ValueError("a release whose parties may drop out looks for no labels")
+        if dropping is not None and self.protocol_version < DROPOUTS:
+            raise ValueError(f"parties may drop out since protocol version {DROPOUTS}")
         self.plan.check_identities()
         unreviewed = self.purpose.unreviewed
         if unreviewed != tuple(name for name in self.plan.domain if name in unreviewed):

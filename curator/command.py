@@ -14,6 +14,7 @@ from ..common.extras import require_extra
 from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
+from .key_commands import decrypt, encrypt
 from .listening_commands import inbox, listen, mailbox
 from .options import Settings, SpreadsheetSafe, parse_settings
 from .plan_command import plan
@@ -312,4 +313,5 @@ def _run(session: Session, json_output: bool) -> None:
             tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 
 
-curator_commands.command()(console)
+for _command in (encrypt, decrypt, console):
+    curator_commands.command()(_command)

@@ -106,7 +106,7 @@ _DAY = {
     "To begin": ("init", "card", "trust", "check", "doctor"),
     "To serve": ("serve", "health", "answer"),
     "To decide": ("console", "releases", "show", "approve", "deny", "ledger", "trail", "abandon"),
-    "To keep keys and recover": ("renew", "rotate", "backup", "restore", "recount"),
+    "To keep keys and recover": ("renew", "rotate", "encrypt", "decrypt", "backup", "restore", "recount"),
 }
 """The commands in the order of an operator's day, by heading."""
 

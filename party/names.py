@@ -8,6 +8,8 @@ from ..common.errors import DataError
 
 LEDGER, REQUESTS = "ledger.sqlite", "requests.sqlite"
 SHAREABLE_LOG = "shareable.log"
+CONSOLE_LOG = "console.log"
+"""Who signed in to a console on the network, who was refused, and from where."""
 POLICY = "policy.toml"
 CODES = ".codes"
 """Folder of the codes of a party's rows while it runs."""

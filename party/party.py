@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..common.crypto.randomness import FreshKeys
 from ..common.errors import MosaicError, ProtocolError
+from ..common.federation.protocol_versions import NEWEST, OLDEST
 from ..common.messages import (
-    PROTOCOL_VERSION,
     DealRequest,
     Delivery,
     DeliveryKind,
@@ -59,7 +59,7 @@ class Party(Role[Answerer]):
         institution, policy = self._institution, self._institution.rules.policy
         return PartyDescription(
             name=institution.name,
-            protocol_version=PROTOCOL_VERSION,
+            protocol_version=OLDEST,
             software_version=__version__,
             domain=institution.table.domain,
             # Alignments hide the number of rows.
@@ -69,6 +69,7 @@ class Party(Role[Answerer]):
             alignments=self._ledger.placements(self._digest),
             identifiers=institution.identifiers.names,
             max_cells=policy.max_cells,
+            newest_protocol=NEWEST,
         )
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ OPTIONAL_MODULES = {
     "openpyxl": "openpyxl",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
+    "pyjwt": "jwt",
     "pynacl": "nacl",
     "pyreadstat": "pyreadstat",
     "scikit-learn": "sklearn",
@@ -60,6 +61,7 @@ EXTRAS = (
     "adbc",
     "cluster",
     "console",
+    "sso",
     "files",
     "plot",
 )
@@ -73,8 +75,12 @@ OF_PACKAGES = {
 """Modules that need the extra of an engine, of a cluster, or of other files."""
 
 OF_CONSOLES = {
-    *(f"dpmosaic.common.console.{name}" for name in ("guard", "serving", "site")),
-    "dpmosaic.party.console.pages",
+    *(
+        f"dpmosaic.common.console.{name}"
+        for name in ("client_certificates", "doors", "gate", "guard", "id_token", "openid", "serving")
+    ),
+    *(f"dpmosaic.common.console.{name}" for name in ("sessions", "signing_in", "site", "tls")),
+    *(f"dpmosaic.party.console.{name}" for name in ("network", "pages")),
 }
 """Modules that only the console of a party imports."""
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from http.cookies import CookieError, SimpleCookie
+import asyncio
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .gate import Gate, same
+from .doors import Door
+from .gate import same
+from .visitors import Visitor
 
 MAX_FORM_BYTES = 64 << 10
 FORM_TOKEN = "form_token"
-ENTER = "/enter"
-OPEN_TO_ALL = (ENTER, "/console.css", "/icon.svg")
-"""Pages that need no cookie; none of them shows anything of the institution."""
+
+_FORM_SECONDS = 30
+"""Time in which a form has to come whole."""
 
 _FORM = "application/x-www-form-urlencoded"
 _HEADERS = {
@@ -31,73 +33,101 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_LOCKED = (
-    "This console is locked. It opens in the browser that first opened the address which the command "
-    "printed. If that was not you, end the command and start it again."
-)
+_SECURE_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
+"""Over TLS: the browser asks for no page of this name without it, for a year."""
 
 
 class Guard:
-    """Passes on what a browser of this machine may ask, with the fields of a form in `scope["form"]`.
+    """Passes on what a visitor may ask, with the visitor and the fields of a form in the scope.
 
     Args:
-        app: the pages, which see paths without the gate's.
-        gate: secrets of the console.
+        app: the pages, which see paths without the door's.
+        door: the way in.
         authority: host and port of the console, as browsers send it.
     """
 
-    def __init__(self, app: ASGIApp, gate: Gate, authority: str) -> None:
+    def __init__(self, app: ASGIApp, door: Door, authority: str) -> None:
         self._app = app
-        self._gate = gate
+        self._door = door
         self._authority = authority
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request; see ASGI."""
         if scope["type"] != "http":
             return
+        sending = _with_headers(send, _HEADERS | (_SECURE_HEADERS if self._door.scheme == "https" else {}))
+        page = scope["path"].removeprefix(self._door.path)
+        refusal = self._wrong_place(scope)
         form: dict[str, str] | None = {}
-        refusal = self._refusal(scope)
+        visitor = None
+        if refusal is None and page not in self._door.open_to_all:
+            visitor = self._door.visitor(scope)
+            refusal = self._door.turn_away(scope) if visitor is None else None
+        if refusal is None:
+            refusal = self._refusal(scope, visitor, page)
         if refusal is None and scope["method"] == "POST":
+            assert visitor is not None, "forms are not open to all"
             form = await _form(receive)
-            if form is None or not same(form.pop(FORM_TOKEN, ""), self._gate.form_token):
-                refusal = (403, "The form is not one of this console's pages; load the page again.")
+            if form is None or not same(form.pop(FORM_TOKEN, ""), visitor.form_token):
+                refusal = _plain(403, "The form is not one of this console's pages; load the page again.")
         if refusal is not None:
-            status, text = refusal
-            await PlainTextResponse(text + "\n", status)(scope, receive, _with_headers(send))
+            await refusal(scope, receive, sending)
             return
-        inner = dict(scope, path=scope["path"].removeprefix(self._gate.path) or "/", form=form)
+        inner = dict(scope, path=page or "/", form=form, visitor=visitor)
         inner.pop("raw_path", None)
-        await self._app(inner, receive, _with_headers(send))
+        await self._app(inner, receive, sending)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and text by which a request is refused before its body is read; None if it is not."""
-        headers = Headers(scope=scope)
-        if headers.getlist("host") != [self._authority]:
-            return (
-                421,
-                "This console is not served under this name; open the address that the command printed.",
-            )
-        path = scope["path"]
-        if not path.startswith(self._gate.path + "/"):
-            return 404, "There is no such page."
-        page = path.removeprefix(self._gate.path)
-        if page not in OPEN_TO_ALL and not self._gate.knows(_cookie(headers, self._gate.cookie)):
-            return 403, _LOCKED
-        if scope["method"] in ("GET", "HEAD"):
-            return None
-        if scope["method"] != "POST" or page in OPEN_TO_ALL:
-            return 405, "This page takes no such request."
-        if headers.getlist("origin") != [f"http://{self._authority}"]:
-            return 403, "The form was sent from another site, and nothing was changed."
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return 403, "The form was sent from another site, and nothing was changed."
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-            return 415, "The form has another encoding than those of this console."
+    def _wrong_place(self, scope: Scope) -> Response | None:
+        """The refusal of a request for another host or place; None if it is for this console."""
+        if Headers(scope=scope).getlist("host") != [self._authority]:
+            return _plain(421, "This console is not served under this name; open the address that was given.")
+        if not scope["path"].startswith(self._door.path + "/"):
+            return _plain(404, "There is no such page.")
         return None
+
+    def _refusal(self, scope: Scope, visitor: Visitor | None, page: str) -> Response | None:
+        """The refusal of a request before its body is read; None if it is taken."""
+        headers = Headers(scope=scope)
+        if scope["method"] in ("GET", "HEAD"):
+            return self._not_allowed(scope, visitor, page)
+        if scope["method"] != "POST" or visitor is None:
+            return _plain(405, "This page takes no such request.")
+        if headers.getlist("origin") != [f"{self._door.scheme}://{self._authority}"]:
+            return _plain(403, "The form was sent from another site, and nothing was changed.")
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return _plain(403, "The form was sent from another site, and nothing was changed.")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+            return _plain(415, "The form has another encoding than those of this console.")
+        return self._not_allowed(scope, visitor, page)
+
+    def _not_allowed(self, scope: Scope, visitor: Visitor | None, page: str) -> Response | None:
+        if visitor is None or self._door.allows(visitor, scope, page):
+            return None
+        return _plain(403, "Your role does not allow this, and nothing was changed; ask your operator.")
+
+
+def _plain(status: int, text: str) -> Response:
+    return PlainTextResponse(f"{text}\n", status)
 
 
 async def _form(receive: Receive) -> dict[str, str] | None:
-    """The fields of a form, the last value of each name; None if they are too many, too long or no text."""
+    """The fields of a form, the last value of each name; None if too many, too long, too slow or no text."""
+    try:
+        async with asyncio.timeout(_FORM_SECONDS):
+            body = await _body(receive)
+    except TimeoutError:
+        return None
+    if body is None:
+        return None
+    try:
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError:
+        return None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The body of a request; None if it is too long, or the sender left."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -107,25 +137,13 @@ async def _form(receive: Receive) -> dict[str, str] | None:
         more = message.get("more_body", False)
         if len(body) > MAX_FORM_BYTES:
             return None
-    try:
-        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
-    except ValueError:
-        return None
-    return {name: values[-1] for name, values in fields.items()}
+    return body
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
-
-
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, headers: dict[str, str]) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(_HEADERS)
+            MutableHeaders(scope=message).update(headers)
         await send(message)
 
     return sending

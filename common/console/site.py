@@ -18,10 +18,7 @@ from starlette.routing import BaseRoute, Route
 from ..errors import MosaicError
 from ..showing.printable import visible
 from ..version import __version__
-from .gate import Gate
-
-FILES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
-"""Files that pages load, and their types."""
+from .doors import FILES, Door
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _NOT_FOUND = "There is no such page. The console may have been started again since this address was made."
@@ -31,14 +28,14 @@ class Site:
     """Renders pages. Every text in them is escaped, also marks of writing direction and invisible characters.
 
     Args:
-        gate: secrets of the console.
+        gate: the way into the console.
         title: heading of every page.
         owner: whose console it is; a text that its owner chose.
         menu: path and name of each page of the menu.
         templates: folder of the console's own templates.
     """
 
-    def __init__(self, gate: Gate, title: str, owner: str, menu: Mapping[str, str], templates: Path) -> None:
+    def __init__(self, gate: Door, title: str, owner: str, menu: Mapping[str, str], templates: Path) -> None:
         self.gate = gate
         self._environment = Environment(
             loader=FileSystemLoader([templates, _TEMPLATES]),
@@ -53,23 +50,29 @@ class Site:
         )
         self._environment.globals.update(
             base=gate.path,
-            form_token=gate.form_token,
             title=title,
             owner=owner,
             menu=dict(menu),
             version=__version__,
         )
 
-    def page(self, template: str, here: str, *, status: int = 200, **values: Any) -> Response:
+    def page(
+        self, request: Request, template: str, here: str, *, status: int = 200, **values: Any
+    ) -> Response:
         """A page.
 
         Args:
+            request: what it answers.
             template: file name.
             here: path of the menu's entry that the page belongs to; empty for none.
             status: status of the reply.
             values: what the template shows.
         """
-        text = self._environment.get_template(template).render(here=here, **values)
+        visitor = request.scope["visitor"]
+        token = "" if visitor is None else visitor.form_token
+        text = self._environment.get_template(template).render(
+            here=here, visitor=visitor, form_token=token, **values
+        )
         return HTMLResponse(text, status)
 
     def to(self, path: str) -> Response:
@@ -80,29 +83,17 @@ class Site:
         """The pages, together with those that every console has."""
         files = [Route(f"/{name}", partial(_file, name)) for name in FILES]
         return Starlette(
-            routes=[Route("/enter", self._enter), *files, *routes],
+            routes=[*self.gate.routes(self.page), *files, *routes],
             exception_handlers={MosaicError: self._error_page, HTTPException: self._missing},
         )
 
-    def _enter(self, request: Request) -> Response:
-        session = self.gate.enter(request.query_params.get("token", ""))
-        if session is None:
-            return self.page("used.html", "", status=403)
-        # A link of the page leads on, since after a redirect from another program's link browsers would
-        # hold back a strict cookie.
-        reply = self.page("entered.html", "")
-        reply.set_cookie(
-            self.gate.cookie, session, path=f"{self.gate.path}/", httponly=True, samesite="strict"
-        )
-        return reply
-
     def _error_page(self, request: Request, error: Exception) -> Response:
-        return self.page("told.html", "", status=409, message=str(error))
+        return self.page(request, "told.html", "", status=409, message=str(error))
 
     def _missing(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         message = _NOT_FOUND if error.status_code == 404 else error.detail
-        return self.page("told.html", "", status=error.status_code, message=message)
+        return self.page(request, "told.html", "", status=error.status_code, message=message)
 
 
 def form_of(request: Request) -> dict[str, str]:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from ..bounded import json_of
 from ..crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
 from ..crypto.identity import Identity
 from ..errors import DataError
 from .handover import Handover, read_handovers, up_to
+from .private_files import check_database as check_database
+from .private_files import check_private as check_private
+from .private_files import check_protected as check_protected
+from .private_files import private_draft as private_draft
+from .private_files import private_file as private_file
+from .private_files import read_private as read_private
+from .private_files import write_private as write_private
+from .sealed_keys import IDENTITY, TLS_KEY, read_secret, write_secret
 
 FOLDER = "identity"
 HOME_FORMAT = 1
 """Number of the layout of a folder of a party, dealer or curator."""
 
 _FORMAT = "format"
-_NAME, _IDENTITY, _TLS_KEY = "name", "identity.key", "tls.key"
+_NAME = "name"
 CERTIFICATE, REQUEST, HANDOVERS = "tls.crt", "tls.csr", "handovers.json"
 
 
@@ -60,7 +64,7 @@ class Keyring:
         if folder.exists():
             raise DataError(f"{home} contains keys already; choose another folder, or keep these keys")
         seed, tls_key = os.urandom(32), new_tls_key()
-        files = {_NAME: name.encode(), _IDENTITY: seed.hex().encode(), _TLS_KEY: tls_key}
+        files = {_NAME: name.encode(), IDENTITY: seed.hex().encode(), TLS_KEY: tls_key}
         if request:
             files[REQUEST] = signing_request(name, tls_key)
         else:
@@ -86,10 +90,10 @@ class Keyring:
         name = check_name(read_private(folder / _NAME).decode(errors="replace").strip())
         _check_format(home / _FORMAT)
         try:
-            identity = Identity.from_seed(bytes.fromhex(read_private(folder / _IDENTITY).decode().strip()))
+            identity = Identity.from_seed(bytes.fromhex(read_secret(folder, IDENTITY).decode().strip()))
         except ValueError:
-            raise DataError(f"{folder / _IDENTITY} is damaged; restore it from a backup") from None
-        return cls(folder, name, identity, read_private(folder / _TLS_KEY))
+            raise DataError(f"{folder / IDENTITY} is damaged; restore it from a backup") from None
+        return cls(folder, name, identity, read_secret(folder, TLS_KEY))
 
     @property
     def handovers(self) -> tuple[Handover, ...]:
@@ -123,7 +127,7 @@ class Keyring:
         known = [one.to_json() for one in (*self.handovers, handover)]
         write_private(self.folder / HANDOVERS, json.dumps(known, indent=2).encode())
         # From here on the hand-over leads to the identity in the folder.
-        write_private(self.folder / _IDENTITY, seed.hex().encode())
+        write_secret(self.folder, IDENTITY, seed.hex().encode())
         return Keyring.load(self.folder.parent)
 
     def renew(self, now: datetime) -> Certificate:
@@ -158,94 +162,8 @@ class Keyring:
             )
         certificate = Certificate(path.read_bytes())
         if not certificate.is_of(self.tls_key):
-            raise DataError(f"{path} does not belong to {_TLS_KEY}; use a certificate and key of one pair")
+            raise DataError(f"{path} does not belong to {TLS_KEY}; use a certificate and key of one pair")
         return certificate
-
-
-@contextlib.contextmanager
-def private_draft(path: Path) -> Iterator[BinaryIO]:
-    """A new file that only its owner can read, which takes its place at the end: complete or not at all.
-
-    It is created as a file that nobody had before, so no other user of a folder decides whose it is or who
-    reads it.
-
-    Args:
-        path: the place; another file there is replaced.
-
-    Raises:
-        OSError: it cannot be written, or another user's file is in the way.
-    """
-    draft = path.with_name(path.name + ".new")
-    # What a killed process left, or somebody put there.
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)
-            yield file
-            file.flush()
-            os.fsync(descriptor)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Writes a file that only its owner can read; see `private_draft`."""
-    with private_draft(path) as file:
-        file.write(content)
-
-
-def private_file(path: Path) -> Path:
-    """The path of a file that only its owner can read; creates an empty file if there is none."""
-    path.touch(mode=0o600)
-    return path
-
-
-def read_private(path: Path) -> bytes:
-    """The content of a file that only its owner can read.
-
-    Raises:
-        DataError: it is missing, or other users can read or write it.
-    """
-    try:
-        with path.open("rb") as file:
-            _check_mode(path, os.fstat(file.fileno()), 0o077, "read or change")
-            return file.read()
-    except OSError as cause:
-        raise DataError(f"cannot read {path}: {cause.strerror}; run init, or fix the path") from cause
-
-
-def check_private(path: Path) -> None:
-    """Refuses a file or folder that other users can read or write.
-
-    Raises:
-        DataError: they can; names the mode and the command that removes it.
-        OSError: it does not exist.
-    """
-    _check_mode(path, path.stat(), 0o077, "read or change")
-
-
-def check_protected(path: Path) -> None:
-    """Refuses a file or folder that other users can change; they may read it.
-
-    Raises:
-        DataError: they can; names the mode and the command that removes it.
-        OSError: it does not exist.
-    """
-    _check_mode(path, path.stat(), 0o022, "change")
-
-
-def check_database(path: Path) -> None:
-    """Refuses a SQLite file that other users can read or write, or such a file beside it.
-
-    Raises:
-        DataError: they can; names the file, the mode and the command that removes it.
-    """
-    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-        with contextlib.suppress(FileNotFoundError):
-            check_private(file)
 
 
 def _check_format(path: Path) -> None:
@@ -254,12 +172,4 @@ def _check_format(path: Path) -> None:
         raise DataError(
             f"expected a folder of format {HOME_FORMAT}, found format {text[:20]!r} in {path}; install the "
             "version of the software that wrote it, or restore the file"
-        )
-
-
-def _check_mode(path: Path, found: os.stat_result, forbidden: int, verb: str) -> None:
-    mode = stat.S_IMODE(found.st_mode)
-    if mode & forbidden:
-        raise DataError(
-            f"other users can {verb} {path}: its mode is {mode:03o}; run chmod {mode & ~forbidden:03o} {path}"
         )

@@ -13,7 +13,7 @@ def post(url: str, text: bytes, timeout_s: float) -> None:
     Raises:
         OSError: it was not delivered.
     """
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
     request = urllib.request.Request(url, text, {"Content-Type": "application/json"})
     try:
         opener.open(request, timeout=timeout_s).close()
@@ -24,8 +24,9 @@ def post(url: str, text: bytes, timeout_s: float) -> None:
         raise OSError("the webhook does not answer, or its certificate is not valid") from None
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
+class NoRedirects(urllib.request.HTTPRedirectHandler):
     """Takes a redirection for a failure: the notice goes to nobody whom the policy does not name."""
 
     def redirect_request(self, *_: Any) -> None:
+        """Follows none."""
         return None

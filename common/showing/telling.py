@@ -27,3 +27,14 @@ def write(text: str, *, err: bool = False) -> None:
         err: whether to standard error.
     """
     typer.echo(printable_lines(text), err=err, nl=False)
+
+
+def ask_secret(words: str, *, confirm: bool) -> str:
+    """Asks whoever sits at the terminal for a secret, which is not shown.
+
+    Args:
+        words: what for.
+        confirm: whether to ask twice, for a new one.
+    """
+    answer: str = typer.prompt(printable(words), hide_input=True, confirmation_prompt=confirm, err=True)
+    return answer

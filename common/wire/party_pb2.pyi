@@ -62,7 +62,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells", "sends_to", "takes_from")
+    __slots__ = ("name", "protocol_version", "software_version", "domain", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells", "sends_to", "takes_from", "newest_protocol")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +75,7 @@ class PartyDescription(_message.Message):
     MAX_CELLS_FIELD_NUMBER: _ClassVar[int]
     SENDS_TO_FIELD_NUMBER: _ClassVar[int]
     TAKES_FROM_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     name: str
     protocol_version: int
     software_version: str
@@ -87,7 +88,8 @@ class PartyDescription(_message.Message):
     max_cells: int
     sends_to: _containers.RepeatedScalarFieldContainer[str]
     takes_from: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ..., sends_to: _Optional[_Iterable[str]] = ..., takes_from: _Optional[_Iterable[str]] = ...) -> None: ...
+    newest_protocol: int
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ..., sends_to: _Optional[_Iterable[str]] = ..., takes_from: _Optional[_Iterable[str]] = ..., newest_protocol: _Optional[int] = ...) -> None: ...
 
 class Verdict(_message.Message):
     __slots__ = ("refusals", "by_hand")

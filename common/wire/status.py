@@ -68,9 +68,7 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
                 f"party {party!r} did not finish in time; ask its operator, or allow more time"
             )
         case grpc.StatusCode.UNIMPLEMENTED:
-            return ProtocolError(
-                f"party {party!r} has no such method; install the same version of the software on both sides"
-            )
+            return ProtocolError(f"party {party!r} has no such method; upgrade dpmosaic where it is older")
         case grpc.StatusCode.RESOURCE_EXHAUSTED:
             return ProtocolError(
                 f"party {party!r}: a message is larger than a frame, or there are too many calls at once; "

@@ -28,7 +28,7 @@ from scipy.sparse import csr_array
 from ...common.data.domain import Clique
 from ...common.data.grouping import grouped
 from ..results.evidence import Evidence
-from .variation import Prior
+from .variation import Prior, inside_bins
 
 Array = NDArray[np.float64]
 
@@ -143,6 +143,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
         explained[:, chosen] = terms.centred_sums(parts[:, chosen])
     rest = centred - explained
     within = 0.0 if inside is None else inside
+    spread_evenly = inside_bins(evidence, support.clique) ** 2 * within
     noisy = parts * terms.sigmas[:, None]
     # The number of records may have noise of its own; it counts with what interactions leave of a mean.
     counted = evidence.records_sigma * (means - parts.T @ terms.released / records)
@@ -150,7 +151,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
         records * means + parts.T @ terms.surprise,
         records * means,
         noisy.T @ noisy + np.outer(counted, counted),
-        records * (rest.T @ terms.prior.gradient(rest) + terms.prior.base**2 * within),
+        records * (rest.T @ terms.prior.gradient(rest) + spread_evenly),
         centred.T @ (weights[:, None] * centred) + within,
         rest.T @ (terms.spread[:, None] * rest) + within,
         records,

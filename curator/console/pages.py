@@ -80,6 +80,7 @@ class CuratorPages:
         making = _making(shown)
         activity = making.progress["parties"] if making and making.progress else ()
         return self.site.page(
+            request,
             "curator.html",
             "/",
             plan=plan,
@@ -130,7 +131,7 @@ class CuratorPages:
     def end(self, request: Request) -> Response:
         """Ends the console, and stops what runs."""
         self.stop.request()
-        return self.site.page("ended.html", "")
+        return self.site.page(request, "ended.html", "")
 
     async def _changes(self, seen: int) -> AsyncIterator[str]:
         silent = 0

@@ -321,7 +321,7 @@ def column_of(attribute: Attribute) -> Column:
             return Column(name, "integer", minimum="0", maximum=str(attribute.n - 1))
         case NumericAttribute():
             kind = "integer" if attribute.integer else "number"
-            low, high = ("" if bound is None else f"{bound:.12g}" for bound in _bounds(attribute))
+            low, high = ("", "") if attribute.minimum is None else map("{:.12g}".format, attribute.ends)
             return Column(name, kind, minimum=low, maximum=high, missing=missing)
         case CategoricalAttribute():
             listed = tuple(str(one) for one in attribute.categories)
@@ -331,10 +331,3 @@ def column_of(attribute: Attribute) -> Column:
             kind = "date" if isinstance(form, dict) and form.get("type") == "date" else "datetime"
             return Column(name, kind, missing=attribute.units.nullable)
     return Column(name, "text", missing=missing)
-
-
-def _bounds(attribute: NumericAttribute) -> tuple[float | None, float | None]:
-    """The smallest and the largest value that a number may have."""
-    if attribute.minimum is None or attribute.maximum is None:
-        return None, None
-    return min((attribute.minimum, *attribute.atoms)), max((attribute.maximum, *attribute.atoms))

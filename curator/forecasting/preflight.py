@@ -11,7 +11,8 @@ from ...common.crypto.certificates import WARNED_DAYS
 from ...common.crypto.clocks import REMEDY
 from ...common.errors import MosaicError
 from ...common.federation.card import Card
-from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
+from ...common.federation.protocol_versions import SPOKEN
+from ...common.messages import PartyDescription, Verdict
 from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.protocols.registry import BUILT_IN
 from ...common.version import __version__
@@ -161,13 +162,9 @@ def check_description(description: PartyDescription, card: Card, plan: ReleasePl
     )
     same = description.identity == card.identity
     yield Check(name, "identity", same, "as on its card" if same else "not that of its card; get a new card")
-    yield _check_equal(
-        name,
-        "protocol version",
-        description.protocol_version,
-        PROTOCOL_VERSION,
-        "install the same version of dpmosaic on both sides",
-    )
+    shared, spoken = description.versions.shares_with(SPOKEN), str(description.versions)
+    fix = f"{spoken}, the curator speaks {SPOKEN}; upgrade dpmosaic where it is older"
+    yield Check(name, "protocol version", shared, spoken if shared else fix)
     older = f"software {description.software_version}, the curator's is {__version__}"
     yield Check(name, "software version", True, older)
     if name in plan.other_dealers:

@@ -9,8 +9,9 @@ from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
+from ...common.federation.protocol_versions import NEWEST, OLDEST
 from ...common.history import START
-from ...common.messages import PROTOCOL_VERSION, Acknowledgement, PartyDescription, Verdict
+from ...common.messages import Acknowledgement, PartyDescription, Verdict
 from ...common.promises.acceptance import accept
 from ...common.promises.binding import Binding, BindingStore
 from ...common.protocols.masked.dealers import CURATOR_DEALS
@@ -91,5 +92,12 @@ class CuratorDealer:
 
     def _describe(self) -> PartyDescription:
         return PartyDescription(
-            CURATOR_DEALS, PROTOCOL_VERSION, __version__, None, None, (), self._identity.public
+            CURATOR_DEALS,
+            OLDEST,
+            __version__,
+            None,
+            None,
+            (),
+            self._identity.public,
+            newest_protocol=NEWEST,
         )

@@ -9,8 +9,9 @@ from functools import partial
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import check_together
 from ...common.errors import DataError, MosaicError, ProtocolError
+from ...common.federation.protocol_versions import NEWEST, SPOKEN
 from ...common.history import START
-from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, Verdict
+from ...common.messages import Acceptance, PartyDescription, Verdict
 from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
@@ -53,13 +54,13 @@ class DealerMember:
         client: client of the dealer.
         entry: name and identity.
         party: whether it is a party of the release too.
-        max_cells: see `PartyDescription`.
+        description: description that the dealer gave of itself.
     """
 
     client: PartyClient
     entry: DealerEntry
     party: bool
-    max_cells: int | None = None
+    description: PartyDescription
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,50 @@ class Federation:
     @property
     def max_cells(self) -> int | None:
         """The largest number of cells that all parties and dealers allow a marginal; None for any."""
-        stated = [member.description.max_cells for member in self.members]
-        stated += [dealer.max_cells for dealer in self.dealers]
+        stated = (said.max_cells for said in self._descriptions)
         return min((limit for limit in stated if limit is not None), default=None)
+
+    @property
+    def protocol_version(self) -> int:
+        """The newest version of the protocol that the curator and all participants speak."""
+        return min((said.versions.newest for said in self._descriptions), default=NEWEST)
+
+    def check_versions(self) -> None:
+        """Refuses participants that have no version of the protocol in common.
+
+        Raises:
+            ProtocolError: that; names who is older, and who is newer.
+        """
+        version = self.protocol_version
+        newer = ", ".join(said.name for said in self._descriptions if version < said.versions.oldest)
+        if newer:
+            older = ", ".join(said.name for said in self._descriptions if version == said.versions.newest)
+            raise ProtocolError(
+                f"{older} speaks protocol version {version} at most, and {newer} does not speak it any more; "
+                f"upgrade dpmosaic at {older}"
+            )
+
+    def check_speak(self, version: int, option: str) -> None:
+        """Refuses an option that somebody does not know yet.
+
+        Args:
+            version: version of the protocol that brought the option.
+            option: its name in plans.
+
+        Raises:
+            DataError: it is newer than a participant; names it.
+        """
+        older = ", ".join(said.name for said in self._descriptions if version not in said.versions)
+        if older:
+            raise DataError(
+                f"{option}: needs protocol version {version}, and {older} speaks an older one; upgrade "
+                "dpmosaic there, or leave it out"
+            )
+
+    @property
+    def _descriptions(self) -> tuple[PartyDescription, ...]:
+        members = [member.description for member in self.members]
+        return (*members, *(dealer.description for dealer in self.dealers))
 
     @property
     def partition(self) -> Partition:
@@ -283,7 +325,7 @@ def connect(
         PolicyError: direct streams are required, and two parties of a slice do not allow them.
         DataError: a slice does not cover the domain with disjoint attributes, or its parties differ in
             their record counts; names the slice and the parties.
-        ProtocolError: a party has another protocol version.
+        ProtocolError: two participants, or one and the curator, have no version of the protocol in common.
     """
     if not slices or not all(slices):
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
@@ -301,6 +343,7 @@ def connect(
         chosen,
         None if part is None else part.stated,
     )
+    federation.check_versions()
     for number, piece in enumerate(members, start=1):
         if part is None:
             _check_slice(domain, number, piece)
@@ -317,7 +360,7 @@ def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> Dea
         if not found:
             raise DataError(f"dealer {dealer!r} is neither a party of the plan nor a dealer; fix the plan")
         entry = DealerEntry(dealer, found[0].description.identity)
-        return DealerMember(found[0].client, entry, party=True)
+        return DealerMember(found[0].client, entry, party=True, description=found[0].description)
     client = PartyClient(dealer)
     description = _describe(client)
     if description.domain is not None:
@@ -326,15 +369,15 @@ def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> Dea
             "take part; name other dealers in the plan"
         )
     entry = DealerEntry(description.name, description.identity)
-    return DealerMember(client, entry, party=False, max_cells=description.max_cells)
+    return DealerMember(client, entry, party=False, description=description)
 
 
 def _describe(client: PartyClient) -> PartyDescription:
     description = client.describe()
-    if description.protocol_version != PROTOCOL_VERSION:
+    if not description.versions.shares_with(SPOKEN):
         raise ProtocolError(
-            f"{description.name!r} has protocol version {description.protocol_version}, expected "
-            f"{PROTOCOL_VERSION}; install the same version of dpmosaic on both sides"
+            f"{description.name!r} speaks protocol version {description.versions}, the curator {SPOKEN}; "
+            "upgrade dpmosaic where it is older"
         )
     return description
 

@@ -19,7 +19,8 @@ from ...common.errors import (
     PartyUnavailable,
     PolicyError,
 )
-from ...common.messages import PROTOCOL_VERSION, Acceptance
+from ...common.federation.protocol_versions import DROPOUTS
+from ...common.messages import Acceptance
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ROWS_PER_PERSON, Adjacency
 from ...common.protocols.chosen import Chosen
@@ -102,13 +103,15 @@ class Proposal:
                 f"{MAY_DROP_OUT}: labels of open categories need all parties; leave it out, or list all "
                 "categories in the domain"
             )
+        if lost:
+            federation.check_speak(DROPOUTS, MAY_DROP_OUT)
         plan = dropout_plan(*asked, lost) if lost else measuring(name).plan(*asked)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.spec.check).with_sample(self.spec.sample)
         spec = self.spec if self.copies == 1 else replace(self.spec, budget=Budget(zcdp_rho=self.charged_rho))
         return ReleaseTerms(
             self.release_id,
-            PROTOCOL_VERSION,
+            federation.protocol_version,
             spec.over(plan),
             self.charged_rho,
             plan,

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.errors import ProtocolError
-from ...common.messages import PROTOCOL_VERSION
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.terms import ReleaseTerms
 from .ledger import Ledger
 
@@ -60,10 +60,10 @@ class Releases(Generic[Active]):
             known = self._active.get(release_id)
             if known is None:
                 terms = decode_terms(self._ledger.release(release_id).terms)
-                if terms.protocol_version != PROTOCOL_VERSION:
+                if terms.protocol_version not in SPOKEN:
                     raise ProtocolError(
-                        f"the release began with protocol version {terms.protocol_version}, and this is "
-                        f"version {PROTOCOL_VERSION}; abandon it, or install the earlier version to finish it"
+                        f"the release began with protocol version {terms.protocol_version}, and this "
+                        f"software speaks {SPOKEN}; abandon it, or install the earlier version to finish it"
                     )
                 return self._begin_and_keep(terms)
             self._active.move_to_end(release_id)

@@ -8,19 +8,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ...common.canonical.terms import decode_terms
-from ...common.console.gate import Gate
+from ...common.console.doors import Door, visitor_of
 from ...common.console.site import Site, form_of
 from ...common.errors import DataError
 from ...common.processes.stopping import Stop
 from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Request as Asked
 from ..approving.decisions import PENDING
+from ..approving.logins import Login, is_login
 from ..deciding.desk import Desk
 from ..deciding.sentences import in_words, missing_approvals
 from ..deciding.trail import KINDS, Entry, Filter, as_csv, trail
@@ -66,6 +68,7 @@ class PartyPages:
         chart = chart_of(standing, datetime.now(UTC))
         served = PartyHome.open(self.folder).is_served()
         return self.site.page(
+            request,
             "overview.html",
             "/",
             questions=questions,
@@ -80,7 +83,7 @@ class PartyPages:
         with Desk.opened(self.folder) as desk:
             questions = _questions(desk)[::-1]
             standing = _standing(desk)
-        return self.site.page("releases.html", "/releases", questions=questions, standing=standing)
+        return self.site.page(request, "releases.html", "/releases", questions=questions, standing=standing)
 
     def release(self, request: Request) -> Response:
         """One release, with all that a decision needs."""
@@ -88,11 +91,13 @@ class PartyPages:
             form = desk.explain(_whole_id(desk, request))
             standing = _standing(desk)
         return self.site.page(
+            request,
             "release.html",
             "/releases",
             asked=question_of(form, datetime.now(UTC).date()),
             decisions=form["decisions"],
             approvers=form["approvers"]["may"],
+            typed=[one for one in form["approvers"]["may"] if not is_login(one)],
             missing=missing_approvals(form),
             standing=standing,
             sentences=list(in_words(form)),
@@ -125,14 +130,14 @@ class PartyPages:
             signed = [one for one in desk.ledger.events() if one.certificate is not None]
             standing = _standing(desk)
         rows = [(one, spent[one.release_id], about.get(one.release_id)) for one in reversed(signed)]
-        return self.site.page("certificates.html", "/certificates", rows=rows, standing=standing)
+        return self.site.page(request, "certificates.html", "/certificates", rows=rows, standing=standing)
 
     def health(self, request: Request) -> Response:
         """Whether the party can answer, and its alignments."""
         with Desk.opened(self.folder) as desk:
             lines = list(diagnose(desk.home, self.address))
             aligned = _alignments(desk)
-        return self.site.page("health.html", "/health", lines=lines, aligned=aligned, kept=CERTIFIED)
+        return self.site.page(request, "health.html", "/health", lines=lines, aligned=aligned, kept=CERTIFIED)
 
     def trail(self, request: Request) -> Response:
         """The audit trail."""
@@ -140,6 +145,7 @@ class PartyPages:
         entries = [entry for entry in self._trail() if wanted.takes(entry)]
         query = urlencode({name: value for name, value in vars(wanted).items() if value})
         return self.site.page(
+            request,
             "trail.html",
             "/trail",
             entries=entries[:_ENTRIES_SHOWN],
@@ -157,26 +163,28 @@ class PartyPages:
         return Response(text, media_type="text/csv", headers=named)
 
     def end(self, request: Request) -> Response:
-        """Ends the console."""
+        """Ends the console, for whoever opened it on its own machine."""
+        if visitor_of(request).login:
+            raise HTTPException(404)
         self.stop.request()
-        return self.site.page("ended.html", "")
+        return self.site.page(request, "ended.html", "")
 
     def _trail(self) -> list[Entry]:
         with Desk.opened(self.folder) as desk:
             return trail(desk)
 
 
-def party_pages(folder: Path, address: str | None, gate: Gate, stop: Stop) -> ASGIApp:
+def party_pages(folder: Path, address: str | None, door: Door, stop: Stop) -> ASGIApp:
     """The console of a party.
 
     Args:
         folder: folder of the party.
         address: host and port of its daemon; None for the policy's.
-        gate: secrets of the console.
+        door: the way into the console.
         stop: ends the console.
     """
     name = PartyHome.open(folder).keyring.name
-    site = Site(gate, "Data protection console", name, _MENU, _TEMPLATES)
+    site = Site(door, "Data protection console", name, _MENU, _TEMPLATES)
     pages = PartyPages(folder, site, stop, address)
     return site.app(
         [
@@ -218,16 +226,16 @@ def _whole_id(desk: Desk, request: Request) -> str:
     return found
 
 
-def _signed_by(request: Request) -> tuple[str, str]:
-    """Who decides and why, from a form."""
-    form = form_of(request)
+def _signed_by(request: Request) -> tuple[str | Login, str]:
+    """Who decides and why: who signed in, or on this machine the name of the form."""
+    form, login = form_of(request), visitor_of(request).login
     by, reason = form.get("by", "").strip(), form.get("reason", "").strip()
-    if not 0 < len(by) <= _MAX_NAME or len(reason) > _MAX_REASON:
+    if not (login or 0 < len(by) <= _MAX_NAME) or len(reason) > _MAX_REASON:
         raise DataError(
             f"expected your name, of at most {_MAX_NAME} characters, and a reason of at most {_MAX_REASON}; "
             "nothing was changed"
         )
-    return by, reason
+    return Login(login) if login else by, reason
 
 
 def _alignments(desk: Desk) -> list[tuple[str, str, float, list[str]]]:

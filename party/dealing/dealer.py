@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import MosaicError, PolicyError, ProtocolError
-from ...common.messages import PROTOCOL_VERSION, DealRequest, Delivery, OpeningRequest, PartyDescription
+from ...common.federation.protocol_versions import NEWEST, OLDEST
+from ...common.messages import DealRequest, Delivery, OpeningRequest, PartyDescription
 from ...common.privacy.spending import Cost
 from ...common.processes.workers import NONE, Workers
 from ...common.protocols.masked.dealers import CURATOR_DEALS
@@ -55,13 +56,14 @@ class Dealer(Role[DealtRelease]):
         """Public facts about the dealer."""
         return PartyDescription(
             name=self._name,
-            protocol_version=PROTOCOL_VERSION,
+            protocol_version=OLDEST,
             software_version=__version__,
             domain=None,
             record_count=None,
             protocols=(MASKED.name,),
             identity=self._identity.public,
             max_cells=self._rules.policy.max_cells,
+            newest_protocol=NEWEST,
         )
 
     def deal(self, request: DealRequest) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...common.errors import PolicyError
 from ...common.federation.card import DEALER
+from ...common.federation.protocol_versions import refusals_of_version
 from ...common.forms.tables import Key, Table
 from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import whole
@@ -89,13 +90,7 @@ class DealerPolicy:
             terms: terms of the release.
             active: number of other releases that are open.
         """
-        from ...common.messages import PROTOCOL_VERSION
-
-        if terms.protocol_version != PROTOCOL_VERSION:
-            yield PolicyError(
-                f"this dealer uses protocol version {PROTOCOL_VERSION}, the curator version "
-                f"{terms.protocol_version}; install the same version of the software on both sides"
-            )
+        yield from refusals_of_version("dealer", terms.protocol_version)
         plan = terms.masked_plan
         if plan is None:
             yield PolicyError(

@@ -16,6 +16,7 @@ from ..accounts.ledger import Ledger
 from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Approvals, Request
 from ..approving.decisions import APPROVED, DENIED, PENDING
+from ..approving.logins import Login, is_login
 from ..disk import told_if_full
 from ..home.folder import LEDGER
 from ..home.home import PartyHome
@@ -66,20 +67,21 @@ class Desk:
         request = self._waiting() if release is None else self.approvals.request(release)
         return explain(request, self.home, settings, self.ledger)
 
-    def approve(self, release: str, by: str | None, reason: str) -> str:
+    def approve(self, release: str, by: str | Login | None, reason: str) -> str:
         """Approves a release; its curator can then resume it.
 
         Args:
             release: id of a requested release, or a unique prefix of it.
-            by: who decides; None for the user of this process.
+            by: who decides: somebody who signed in, or a name that was typed; None for the user of this
+                process.
             reason: why; may be empty if the curator states what the release is for.
 
         Returns:
             The id of the release.
 
         Raises:
-            DataError: no request or several requests match, the release stays denied, or nobody says what it
-                is for.
+            DataError: no request or several requests match, the release stays denied, nobody says what it is
+                for, or the typed name is that of a login.
         """
         terms = self.approvals.request(release).terms
         if not (terms.spec.about.purpose or reason.strip()):
@@ -92,7 +94,7 @@ class Desk:
         self.approvals.decide(release_id, APPROVED, _name(by), printable(reason), accepted=accepted)
         return release_id
 
-    def deny(self, release: str, by: str | None, reason: str) -> tuple[str, bool]:
+    def deny(self, release: str, by: str | Login | None, reason: str) -> tuple[str, bool]:
         """Denies a release; one that is running is stopped, and its keys are erased.
 
         Args:
@@ -140,5 +142,12 @@ def user_name() -> str:
         return f"user {os.getuid()}"
 
 
-def _name(given: str | None) -> str:
+def _name(given: str | Login | None) -> str:
+    if isinstance(given, Login):
+        return printable(given.text)
+    if given is not None and is_login(given):
+        raise DataError(
+            "expected a name, got that of a login, by which only people decide who signed in to the console "
+            "on the network; nothing was changed"
+        )
     return user_name() if given is None else printable(given)

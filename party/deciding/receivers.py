@@ -27,7 +27,7 @@ _AUDIT = 13
 _NOTICE, _WARNING = (5, 9), (4, 13)
 """Severity to syslog, and to OpenTelemetry."""
 
-_GOOD = ("OK", "SERVING", "asked", "approved", "accepted", "charged", "certified")
+_GOOD = ("OK", "SERVING", "asked", "approved", "accepted", "charged", "certified", "signed in", "signed out")
 _SYSLOG_PORTS = {"syslog+udp": 514, "syslog+tcp": 601, "syslog+tls": 6514}
 
 
@@ -167,5 +167,5 @@ def _attributes(values: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _severity(entry: Entry) -> tuple[int, int]:
-    """A notice; a warning where the daemon refused something, or a release ended without a certificate."""
+    """A notice; a warning where somebody was refused, or a release ended without a certificate."""
     return _NOTICE if entry.kind in (REQUESTED, DECIDED) or entry.outcome in _GOOD else _WARNING

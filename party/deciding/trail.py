@@ -19,11 +19,12 @@ from ...common.showing.printable import printable
 from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
 from ..approving.approvals import Request
 from ..approving.decisions import APPROVED
-from ..names import SHAREABLE_LOG
+from ..names import CONSOLE_LOG, SHAREABLE_LOG
 from .desk import Desk
 
 REQUESTED, DECIDED, LEDGER, DAEMON = "requested", "decided", "ledger", "daemon"
-KINDS = (REQUESTED, DECIDED, LEDGER, DAEMON)
+CONSOLE = "console"
+KINDS = (REQUESTED, DECIDED, LEDGER, DAEMON, CONSOLE)
 
 _MAX_LOG_BYTES = 8 << 20
 _CALL, _OK = "call", "OK"
@@ -36,7 +37,7 @@ class Entry:
     Attributes:
         at: time, ISO 8601 in UTC; of an event of the ledger without a time, that of the approval before it.
         exact: "yes", or "not before" of such an event.
-        kind: `REQUESTED`, `DECIDED`, `LEDGER` or `DAEMON`.
+        kind: `REQUESTED`, `DECIDED`, `LEDGER`, `DAEMON` or `CONSOLE`.
         release_id: id of the release; empty for none.
         by: who did it.
         what: what happened.
@@ -98,6 +99,7 @@ def trail(desk: Desk) -> list[Entry]:
         *_of_requests(requests, names, desk.home.keyring.identities),
         *_of_ledger(requests, ledger.summaries(), ledger.events(), ledger.charges()),
         *_of_daemon(desk.home.folder / SHAREABLE_LOG),
+        *_of_console(desk.home.folder / CONSOLE_LOG),
     ]
     # Sorting keeps the order of lines of one time: a request, its decision, what the ledger did then.
     return sorted(found, key=lambda entry: entry.at)[::-1]
@@ -182,6 +184,18 @@ def _of_daemon(log: Path) -> Iterator[Entry]:
             continue
         what = " ".join(filter(None, (kind, str(event.get("method", "")), code)))
         yield Entry(str(event.get("time", "")), "yes", DAEMON, "", "the daemon", what, code)
+
+
+def _of_console(log: Path) -> Iterator[Entry]:
+    """Who signed in and out of the console on the network, and who was refused."""
+    for event in _events_of_log(log):
+        told = (
+            event.get("event", ""),
+            event.get("address") and f"from {event['address']}",
+            event.get("reason"),
+        )
+        what, by = " ".join(map(str, filter(None, told))), str(event.get("caller", "somebody"))
+        yield Entry(str(event.get("time", "")), "yes", CONSOLE, "", by, what, str(event.get("event", "")))
 
 
 def _events_of_log(log: Path) -> Iterator[dict[str, Any]]:

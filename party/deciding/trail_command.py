@@ -21,7 +21,7 @@ def trail(
     since: Annotated[str, typer.Option("--since", metavar="DAY", help="First day, such as 2026-01-31.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="DAY", help="Last day.")] = "",
     kind: Annotated[
-        str, typer.Option("--kind", help="requested, decided, ledger or daemon; all without it.")
+        str, typer.Option("--kind", help="requested, decided, ledger, daemon or console; all without it.")
     ] = "",
     json_output: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
     to: Annotated[

@@ -31,8 +31,8 @@ from ..names import LEDGER, REQUESTS
 
 _FORMAT, _MANIFEST = "dpmosaic backup 1", "manifest.json"
 SECRETS = (
-    "whoever reads it can sign as this party (identity/identity.key) and answer in its place "
-    "(identity/tls.key); it has no keys of noise or masks"
+    "whoever reads it, and has the passphrase if there is one, can sign as this party "
+    "(identity/identity.key) and answer in its place (identity/tls.key); it has no keys of noise or masks"
 )
 _KEYS_IN_COPY = (
     "UPDATE release SET secret = NULL, introduction = NULL, introduced_keys = NULL",

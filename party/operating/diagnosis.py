@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.messages import PROTOCOL_VERSION
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.version import __version__
 from ...common.wire.tls import METHODS
 from ..home.home import PartyHome
@@ -45,7 +45,7 @@ def write_diagnosis(home: PartyHome, found: Iterable[Diagnosis], target: Path) -
     form = {
         "format": _FORMAT,
         "checks": {one.about: "passed" if one.passed else "failed" for one in found},
-        "software": {"dpmosaic": __version__, "protocol": PROTOCOL_VERSION, **_packages()},
+        "software": {"dpmosaic": __version__, "protocol": str(SPOKEN), **_packages()},
         "system": {
             "python": platform.python_version(),
             "system": platform.system(),

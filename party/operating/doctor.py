@@ -13,7 +13,7 @@ from pathlib import Path
 from ...common.bounded import json_of
 from ...common.crypto.clocks import ALLOWED_S, REMEDY
 from ...common.errors import DataError, MosaicError
-from ...common.messages import PROTOCOL_VERSION
+from ...common.federation.protocol_versions import SPOKEN
 from ...common.version import __version__
 from ..accounts.file_format import FORMAT, check_ledger
 from ..approving.approvals import FORMAT as OF_REQUESTS
@@ -87,7 +87,7 @@ def _diagnose(about: str, check: Callable[[], object], found: str) -> Diagnosis:
 
 
 def _versions() -> Diagnosis:
-    found = f"dpmosaic {__version__}, protocol {PROTOCOL_VERSION}, SQLite {sqlite3.sqlite_version}"
+    found = f"dpmosaic {__version__}, protocol {SPOKEN}, SQLite {sqlite3.sqlite_version}"
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         return Diagnosis("versions", False, found, "install Python with SQLite 3.37 or newer")
     return Diagnosis("versions", True, found)

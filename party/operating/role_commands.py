@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ..home.folder import Home
 
 Folder = Annotated[Path, typer.Argument(help="The folder of keys, policy and ledger.")]
+NewKeyFile = Annotated[
+    Path | None,
+    typer.Option(help="File of the new passphrase, one line; asked for in the terminal without it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
@@ -149,6 +153,27 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
             f"give its card out: dpmosaic {home.role} card; those who pinned the former identity accept "
             "it by curator enroll and by trust"
         )
+
+    @commands.command()
+    def encrypt(folder: Folder, new_key_file: NewKeyFile = None) -> None:
+        """Encrypt the keys under a passphrase, or change it; also while serving.
+
+        From then on commands and daemon need it: in the file that DPMOSAIC_KEY_FILE names, as systemd's
+        credential dpmosaic-key, or typed in a terminal.
+        """
+        from ...common.federation.sealed_keys import encrypt as encrypt_keys
+        from ...common.federation.sealed_keys import new_passphrase
+
+        encrypt_keys(home_type().open(folder).keyring.folder, new_passphrase(new_key_file))
+        tell("the keys are encrypted; without the passphrase nobody can use them, nor a backup of them")
+
+    @commands.command()
+    def decrypt(folder: Folder) -> None:
+        """Write the keys as they are, readable by their owner only; also while serving."""
+        from ...common.federation.sealed_keys import decrypt as decrypt_keys
+
+        decrypt_keys(home_type().open(folder).keyring.folder)
+        tell("the keys are not encrypted any more")
 
     @commands.command()
     def renew(folder: Folder) -> None:

@@ -15,6 +15,7 @@ from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
 from ...common.privacy.rows_of_person import ROWS
 from ...common.processes.notices import FORM as NOTIFY
 from ..names import POLICY
+from .console import CONSOLE
 from .serve import SERVE
 from .workers import WORKERS
 
@@ -122,6 +123,7 @@ FORM = Table(
         "serve": Key(SERVE, "How the daemon is reached."),
         "direct": Key(_DIRECT, "Openings from party to party without the curator."),
         "workers": Key(WORKERS, "What computes beside its calls."),
+        "console": Key(CONSOLE, "Who sees and decides over the institution's network, and how they sign in."),
         "notify": Key(NOTIFY, "How the operator is told of what waits, runs out or fails."),
         "policy": Key(_POLICY, "What the institution allows; what is left out stays closed."),
     }

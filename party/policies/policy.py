@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...common.errors import BudgetError, PolicyError
-from ...common.messages import PROTOCOL_VERSION
+from ...common.federation.protocol_versions import refusals_of_version
 from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
 from ...common.privacy.rows_of_person import rows_stated
 from ...common.privacy.spending import Cost, together
@@ -157,11 +157,7 @@ class Policy:
         # Of a release in parts, all that are left are decided on with each.
         granted = Fraction(terms.granted_rho if part is None else part.zcdp_rho)
         total = self.total((*reserved, terms.granted_cost if part is None else part.left(terms.unit)))
-        if terms.protocol_version != PROTOCOL_VERSION:
-            yield PolicyError(
-                f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
-                f"{terms.protocol_version}; install the same version of the software on both sides"
-            )
+        yield from refusals_of_version("party", terms.protocol_version)
         if terms.aligning is not None:
             yield from self._of_alignment(terms)
         elif terms.spec.protocol not in self.protocols:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ...common.errors import DataError
 from ...common.forms.tables import Key, Table
-from ...common.forms.values import Text
+from ...common.forms.values import Text, whole
 from ..named_secrets import secret_of
 
 _LISTEN = "127.0.0.1:7443"
@@ -24,6 +24,7 @@ SERVE = Table(
         "proxy": Key(_PROXY, "The HTTP proxy through which the daemon dials a curator."),
         "proxy_login": Key(_LOGIN, "Where USER:PASSWORD for the proxy is."),
         "authorities": Key(Text(), "PEM file of the authorities of a mailbox, or of a proxy that inspects."),
+        "keep_log_days": Key(whole(1), "Days for which lines of the logs in the folder are kept."),
     }
 )
 """The section [serve]."""
@@ -40,6 +41,7 @@ class Serve:
         proxy_login: where user and password for it are; None if it asks for none.
         authorities: PEM file of the authorities that may issue the certificate of a mailbox, or of a proxy
             that inspects what passes; None for those of the machine.
+        keep_log_days: days for which lines of the logs in the folder are kept; None for ever.
     """
 
     listen: str
@@ -47,6 +49,7 @@ class Serve:
     proxy: str | None
     proxy_login: str | None = None
     authorities: str | None = None
+    keep_log_days: int | None = None
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Serve:
@@ -58,6 +61,7 @@ class Serve:
             section.get("proxy"),
             section.get("proxy_login"),
             section.get("authorities"),
+            section.get("keep_log_days"),
         )
 
     def authorities_file(self, folder: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .console import TEMPLATE as CONSOLE_TEMPLATE
 from .workers import TEMPLATE as WORKERS_TEMPLATE
 
 _ROWS_TEMPLATE = """\
@@ -60,6 +61,7 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # proxy = "http://proxy:3128"    # with --attach or --through: dials the curator through this HTTP proxy
 # proxy_login = "file:proxy.txt" # its USER:PASSWORD: in a file with mode 600, or in a variable, env:NAME
 # authorities = "authority.pem"  # with --through: who may issue certificates, as of a proxy that inspects
+# keep_log_days = 400            # of shareable.log and console.log; without it, their lines are never deleted
 
 [direct]
 # Openings go to and from these pinned parties without the curator, sealed all the same, if both say so.
@@ -107,4 +109,4 @@ approval = true                  # a person approves every release: dpmosaic par
 # approvers = ["A. Meier", "B. Rossi", "C. Weber"]  # who may; without it, anybody at the party's folder
 # approvals = 2                  # so many different people approve each release
 """
-TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + _LIMITS_TEMPLATE
+TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + CONSOLE_TEMPLATE + _LIMITS_TEMPLATE

@@ -32,6 +32,7 @@ from ..disk import check_room, told_if_full
 from ..home.folder import SHAREABLE_LOG, Home
 from .calls import Call
 from .events import EventLog, Log
+from .log_files import log_of
 from .servicer import PartyServicer
 
 
@@ -73,7 +74,7 @@ def answer_file(home: Home, request: Path, out: Path) -> Answered:
         bundle = _read(request)
         _curator_of(home, bundle.header)
         with (
-            home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable,
+            log_of(home, SHAREABLE_LOG) as shareable,
             open(os.devnull, "w", encoding="utf-8") as nowhere,
             home.open_role() as opened,
         ):

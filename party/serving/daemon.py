@@ -22,6 +22,7 @@ from .collecting import Collector
 from .events import Event, EventLog, Log
 from .health import Health, failure
 from .https import Place
+from .log_files import log_of
 from .metrics import Metrics
 from .server import PartyServer
 from .servicer import PartyServicer
@@ -91,9 +92,9 @@ def _serve(
     curator: str | None,
     metrics: str | None,
 ) -> None:
-    with home.claim(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
+    with home.claim():
         home.check_files()
-        with home.open_role() as opened:
+        with log_of(home, SHAREABLE_LOG) as shareable, home.open_role() as opened:
             log: Log = EventLog(log_to, shareable)
             checks = opened.checks
             checks["disk"] = partial(check_room, home.folder)

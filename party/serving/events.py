@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,16 @@ class Event:
 Log = Callable[[Event], None]
 
 
+class Lines(Protocol):
+    """Takes lines, such as a file."""
+
+    def write(self, text: str, /) -> object:
+        """Takes a line."""
+
+    def flush(self) -> object:
+        """Hands on what was taken."""
+
+
 def silent(event: Event) -> None:
     """Discards an event."""
 
@@ -56,8 +66,8 @@ class EventLog:
 
     def __init__(
         self,
-        local: TextIO,
-        shareable: TextIO | None = None,
+        local: Lines,
+        shareable: Lines | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._local = local
@@ -78,7 +88,7 @@ class EventLog:
                 self._write(self._shareable, stamp | codes)
 
     @staticmethod
-    def _write(stream: TextIO, entry: dict[str, object]) -> None:
+    def _write(stream: Lines, entry: dict[str, object]) -> None:
         # A full disk must not end the call that is logged; the line is written when there is room again.
         with contextlib.suppress(OSError):
             stream.write(json.dumps(entry) + "\n")

@@ -214,6 +214,39 @@ def test_a_denial_by_one_site_ends_the_release_and_frees_the_budget_of_the_other
     assert (freed["state"], freed["reserved_rho"]) == ("abandoned", 0.0)
 
 
+def test_keys_under_a_passphrase_serve_answer_and_come_back_from_a_backup(
+    tmp_path, network_of, command, monkeypatch
+):
+    """Those of the curator, of a party with a daemon, and of one by files."""
+    passphrase = tmp_path / "passphrase"
+    passphrase.touch(mode=0o600)
+    passphrase.write_text("correct horse battery staple\n")
+
+    def encrypted(*arguments, **plan):
+        network = network_of(*arguments, **plan)
+        for name in network.all_names:
+            command("party", "encrypt", network.party(name), "--new-key-file", passphrase)
+        command("curator", "encrypt", network.folder / "curator", "--new-key-file", passphrase)
+        assert "are encrypted" in command("party", "card", network.party(name), fails=True)
+        monkeypatch.setenv("DPMOSAIC_KEY_FILE", str(passphrase))
+        return network
+
+    with sites_of(tmp_path, encrypted, command, "2x1", ("party-2-1",)) as sites:
+        sites.carry()
+        sites.begin()
+        sites.trips_to_the_end()
+        assert (sites.out / "certificate.json").exists()
+        folder, backup = sites.network.party("party-2-1"), tmp_path / "clinic.backup"
+        command("party", "backup", folder, backup)
+        command("party", "restore", backup, tmp_path / "restored")
+        assert "FIX  certificate" not in command("party", "doctor", tmp_path / "restored", fails=True)
+        for path in (tmp_path / "restored/identity").iterdir():
+            assert path.name == "trusted" or b"PRIVATE KEY" not in path.read_bytes()
+        command("party", "decrypt", folder)
+        assert b"PRIVATE KEY" in (folder / "identity/tls.key").read_bytes()
+        command("party", "card", folder)
+
+
 def by_hand(folder):
     """An officer decides on every release."""
     policy = (folder / "policy.toml").read_text()

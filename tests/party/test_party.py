@@ -13,7 +13,8 @@ from dpmosaic.common.crypto.identity import verify
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError, ProtocolError
-from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription
+from dpmosaic.common.federation.protocol_versions import NEWEST, OLDEST
+from dpmosaic.common.messages import PartyDescription
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.common.queries import AnswerForm
 from dpmosaic.common.wire import codec
@@ -26,8 +27,8 @@ from support.terms import RELEASE_ID, id_of, terms_for, terms_with
 
 def test_a_party_describes_itself_without_values(party):
     assert party.describe() == PartyDescription(
-        "north", PROTOCOL_VERSION, __version__, DOMAIN, 700, ("indicator", "trusted"), IDENTITY.public,
-        max_cells=POLICY.max_cells,
+        "north", OLDEST, __version__, DOMAIN, 700, ("indicator", "trusted"), IDENTITY.public,
+        max_cells=POLICY.max_cells, newest_protocol=NEWEST,
     )  # fmt: skip
 
 

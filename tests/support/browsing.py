@@ -86,9 +86,13 @@ class Client:
         self.cookie = ""
         self.form_token = ""
 
+    def connection(self, authority):
+        """A new connection to a host and port."""
+        return http.client.HTTPConnection(authority, timeout=60)
+
     def ask(self, method, path, body=None, **headers):
         """Status, headers and text of a reply; a header of None is not sent."""
-        connection = http.client.HTTPConnection(self.authority, timeout=60)
+        connection = self.connection(self.authority)
         sent = {"Host": self.authority, "Cookie": self.cookie} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }

@@ -11,7 +11,7 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
-from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.promises.statement import TERMS
 from dpmosaic.common.protocols.arithmetic.ring import Ring
@@ -91,14 +91,14 @@ class Operator:
         plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1), DEALERS)
         spec = ReleaseSpec(budget or Budget(zcdp_rho=rho)).over(plan)
         purpose = Purpose("d" * 64, mechanism, words, "w" * 64, labels=labels, unreviewed=unreviewed)
-        return ReleaseTerms(release_id, PROTOCOL_VERSION, spec, rho, plan, purpose)
+        return ReleaseTerms(release_id, NEWEST, spec, rho, plan, purpose)
 
     def alone(self, release_id=RELEASE_ID, rho=0.5):
         """Terms of a release of this party alone by the protocol `indicator`."""
         roster = (RosterEntry("clinic", 0, ("a",), RECORDS, self.home.keyring.identity.public),)
         plan, purpose = Partition(Domain.coded({"a": 3}), roster), self.terms(rho=rho).purpose
         spec = ReleaseSpec(Budget(zcdp_rho=rho), protocol="indicator")
-        return ReleaseTerms(release_id, PROTOCOL_VERSION, spec, rho, plan, purpose)
+        return ReleaseTerms(release_id, NEWEST, spec, rho, plan, purpose)
 
     @contextlib.contextmanager
     def serving(self):

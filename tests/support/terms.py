@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
@@ -38,7 +38,7 @@ def terms_of(
     adjacency=Adjacency.ZERO_OUT,
     granted=1.0,
     plan=SOMEBODY,
-    version=PROTOCOL_VERSION,
+    version=NEWEST,
     rows_per_person=1,
 ):
     """The terms of a release; by default of a single party with one attribute."""

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from dpmosaic.common import errors
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.frames import FRAME_BYTES
-from dpmosaic.common.messages import PROTOCOL_VERSION, Acknowledgement, Delivery, DeliveryKind
+from dpmosaic.common.messages import Acknowledgement, Delivery, DeliveryKind
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
@@ -107,8 +108,8 @@ def test_a_party_answers_over_the_network_as_in_process(loopback):
 
 
 def test_a_party_refuses_another_protocol_version(loopback):
-    with pytest.raises(errors.PolicyError, match="install the same version"):
-        PartyClient(loopback().dial()).accept(replace(TERMS, protocol_version=PROTOCOL_VERSION + 1))
+    with pytest.raises(errors.PolicyError, match="upgrade dpmosaic where it is older"):
+        PartyClient(loopback().dial()).accept(replace(TERMS, protocol_version=NEWEST + 1))
 
 
 def test_an_unknown_method_is_refused(loopback):

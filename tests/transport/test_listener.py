@@ -12,7 +12,7 @@ from dpmosaic.common import errors
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import PARTY, Card
-from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.federation.protocol_versions import NEWEST
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
@@ -114,7 +114,7 @@ def test_a_party_enrolled_after_the_start_is_admitted(arrival, tmp_path):
         enroll("south")
         with lender(curator.folder) as channel:
             link = LentConnection("south", channel, RetryPolicy(call_s=30, tries=1, arrival_s=30))
-            assert PartyClient(link).describe().protocol_version == PROTOCOL_VERSION
+            assert PartyClient(link).describe().newest_protocol == NEWEST
         assert (changes, listener.names) == ([("south", True)], {"north", "south"})
         south.stop()
 

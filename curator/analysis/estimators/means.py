@@ -171,13 +171,14 @@ def difference(
 
 
 def _possible(found: Estimates, least: float, most: float) -> Estimates:
-    """Estimates whose intervals are within what is possible; without those that say nothing."""
+    """Estimates and intervals within what is possible; without intervals that say nothing."""
     low, high, nothing = within(found.low, found.high, least, most)
     notes = tuple(
         NOTHING_KNOWN if none else note or (INFERRED if np.isfinite(end) and reach < MEASURED else "")
         for none, note, end, reach in zip(nothing, found.notes, low, found.reach, strict=True)
     )
-    return replace(found, low=low, high=high, notes=notes)
+    estimate = np.clip(found.estimate, least, most)
+    return replace(found, estimate=estimate, low=low, high=high, notes=notes)
 
 
 class _Groups:

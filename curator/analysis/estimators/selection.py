@@ -90,11 +90,10 @@ def numbers_of(table: Rows, name: str) -> NDArray[np.float64]:
 
 
 def bounds_of(domain: Domain, name: str) -> tuple[float, float]:
-    """The smallest and largest number that `numbers_of` a column may have; infinite if nobody knows."""
+    """The smallest and largest number that `numbers_of` a column may have; infinite if it has none."""
     attribute = domain[name]
     if isinstance(attribute, NumericAttribute):
-        least, most = attribute.minimum, attribute.maximum
-        return -math.inf if least is None else least, math.inf if most is None else most
+        return attribute.ends
     if isinstance(attribute, CodedAttribute):
         return 0.0, attribute.size - 1.0
     return (0.0, 1.0) if isinstance(attribute, BooleanAttribute) else (-math.inf, math.inf)

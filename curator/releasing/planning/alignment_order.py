@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from ....common.errors import DataError
-from ....common.messages import PROTOCOL_VERSION
 from ....common.privacy.budget import Budget
 from ....common.protocols.aligned import DEFAULT_RHO, Population
 from ....common.protocols.alignment.match_keys import MatchKey
@@ -126,4 +125,4 @@ class AlignmentProposal:
         )
         budget, plan = Budget(zcdp_rho=self.order.rho), self.order.plan(federation)
         spec = replace(self.spec, budget=budget, protocol=ALIGNMENT, rows=None).over(plan)
-        return ReleaseTerms(self.release_id, PROTOCOL_VERSION, spec, self.order.rho, plan, purpose)
+        return ReleaseTerms(self.release_id, federation.protocol_version, spec, self.order.rho, plan, purpose)

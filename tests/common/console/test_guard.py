@@ -39,7 +39,7 @@ class Pages:
 
         return site.app(
             [
-                Route("/", lambda request: site.page("page.html", "/", text=SECRET)),
+                Route("/", lambda request: site.page(request, "page.html", "/", text=SECRET)),
                 Route("/change", change, methods=["POST"]),
                 Route("/refuse", refuse),
                 Route("/fail", fail),

@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.analysis import totals as sums
 from dpmosaic.curator.analysis.estimators.means import difference, mean, proportion
@@ -45,6 +48,21 @@ def design(frame: pd.DataFrame) -> pd.DataFrame:
             "income": kept["income"].astype(float),
         }
     )
+
+
+@pytest.mark.parametrize("atom", [-40.0, 13.0, 90.0])
+def test_an_interval_reaches_an_atom_wherever_it_lies_and_no_value_that_the_column_cannot_have(atom):
+    """Nine of ten values are an atom; at 99.9 %, one test of some hundred fails by chance, of all noise."""
+    domain = Domain((NumericAttribute("x", 10, 19, 10, atoms=(atom,)), CategoricalAttribute("g", ("a", "b"))))
+    rng = np.random.default_rng(5)
+    drawn = np.where(rng.random(500) < 0.9, atom, rng.integers(10, 20, 500))
+    real = pd.DataFrame({"x": drawn, "g": rng.choice(["a", "b"], 500)})
+    table = coded(real, domain)
+    found = mean(survey(table, measured(table, 30.0, 1)), "x", by="g", of="table", level=0.999)
+    for level, rows in real.groupby("g"):
+        one = found[f"g={level}"]
+        assert min(atom, 10) <= one.low <= one.estimate <= one.high <= max(atom, 19)
+        assert one.low < rows["x"].mean() < one.high
 
 
 @pytest.mark.usefixtures("_exact_sums")

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.attributes.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.data.interactions import interaction
@@ -14,7 +15,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.curator.analysis import totals as module
 from dpmosaic.curator.analysis.totals import Support, totals
-from dpmosaic.curator.analysis.variation import ALONE, LEAST_KAPPA, kappa_of, typical
+from dpmosaic.curator.analysis.variation import ALONE, LEAST_KAPPA, inside_bins, kappa_of, typical
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))
@@ -279,6 +280,26 @@ def test_values_inside_bins_add_what_no_code_tells():
     found = totals(evidence(real, 1e-6, np.random.default_rng(0)), released(real), constant, inside)
     assert found.unexplained[0, 0] == pytest.approx(4.0 * (LEAST_KAPPA * real.sum()) ** 2)
     assert found.sampling[0, 0] == pytest.approx(4.0 * real.sum())
+
+
+@pytest.mark.parametrize("bins", [1, 2, 4, 8, 16])
+def test_the_error_inside_bins_covers_that_of_an_exponential_density(bins):
+    """By its closed form: means of bins of a density that falls to e^-4, against evenly spread values."""
+    edges = np.linspace(0, 4, bins + 1)
+    below, mean_below = 1 - np.exp(-edges), 1 - np.exp(-edges) * (1 + edges)
+    shares = np.diff(below) / below[-1]
+    off = np.diff(mean_below).sum() / below[-1] - shares @ (edges[:-1] + edges[1:]) / 2
+    domain = Domain((NumericAttribute("x", 0, 4, bins),))
+    known = {("x",): Known(1000 * (shares - 1 / bins), 1.0)}
+    relative = inside_bins(Evidence(domain, 1000.0, known), ("x",))
+    deviation = math.sqrt(shares @ np.diff(edges) ** 2 / 12)
+    assert relative == pytest.approx(max(LEAST_KAPPA, shares @ shares))
+    assert abs(off) < relative * deviation < 4 * abs(off)
+
+
+def test_single_values_have_no_error_inside():
+    domain = Domain((NumericAttribute("x", 0, 3, 4), CategoricalAttribute("g", ("a", "b"))))
+    assert inside_bins(Evidence(domain, 1000.0, {}), ("x", "g")) == LEAST_KAPPA
 
 
 def test_the_error_of_a_pair_is_learned_from_those_that_were_measured():

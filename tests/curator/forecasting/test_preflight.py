@@ -9,7 +9,8 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError, ProtocolError
 from dpmosaic.common.federation.card import DEALER, PARTY, Card
-from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
+from dpmosaic.common.federation.protocol_versions import NEWEST
+from dpmosaic.common.messages import PartyDescription, Verdict
 from dpmosaic.common.wire import probes
 from dpmosaic.curator.forecasting.preflight import check_description, check_link, check_verdict, preflight
 from dpmosaic.curator.parties.client import PartyClient
@@ -20,7 +21,7 @@ from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 DOMAIN = Domain.coded({"a": 2})
 IDENTITY = Identity.from_seed(bytes(32))
 CARD = Card.issue(PARTY, "clinic", IDENTITY, self_signed("clinic", new_tls_key(), datetime.now(UTC)), DOMAIN)
-SAID = PartyDescription("clinic", PROTOCOL_VERSION, "0", DOMAIN, 9, ("masked",), IDENTITY.public)
+SAID = PartyDescription("clinic", NEWEST, "0", DOMAIN, 9, ("masked",), IDENTITY.public)
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_passes_a_party_that_matches_its_card(plan):
     [
         ({"name": "other"}, "name", "enroll it again"),
         ({"identity": bytes(32)}, "identity", "get a new card"),
-        ({"protocol_version": 2}, "protocol version", "install the same version"),
+        ({"protocol_version": 9}, "protocol version", "upgrade dpmosaic where it is older"),
         ({"domain": Domain.coded({"a": 3})}, "domain", "get a new card"),
         ({"protocols": ()}, "protocol masked", "its policy allows no protocol"),
     ],
@@ -58,10 +59,10 @@ def test_each_failed_check_states_the_fix(plan, change, what, finding):
 
 def test_a_dealer_needs_no_domain_and_no_protocol_but_the_right_version(plan):
     card = Card.issue(DEALER, "bank", IDENTITY, CARD.certificate)
-    said = PartyDescription("bank", PROTOCOL_VERSION, "0", None, None, (), IDENTITY.public)
+    said = PartyDescription("bank", NEWEST, "0", None, None, (), IDENTITY.public)
     dealt = replace(plan, dealers=("bank",))
     assert failed(check_description(said, card, dealt)) == {}
-    other = replace(said, protocol_version=2)
+    other = replace(said, protocol_version=9)
     assert list(failed(check_description(other, card, dealt))) == ["protocol version"]
 
 

@@ -18,8 +18,9 @@ from dpmosaic.common.errors import (
     PolicyError,
     ProtocolError,
 )
+from dpmosaic.common.federation.protocol_versions import DROPOUTS, NEWEST, OLDEST, SPOKEN, Versions
 from dpmosaic.common.history import START
-from dpmosaic.common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, SignedTerms, Verdict
+from dpmosaic.common.messages import Acceptance, PartyDescription, SignedTerms, Verdict
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
@@ -39,10 +40,18 @@ OWN = Records(same_as=frozenset())
 class FakeConnection:
     """A party with a given description, which signs everything with its name and records the terms."""
 
-    def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, max_cells=None):
+    def __init__(self, name, domain, records=10, versions=SPOKEN, max_cells=None):
         identity = name.encode().ljust(32)
         self.description = PartyDescription(
-            name, version, "0", domain, records, ("indicator",), identity, max_cells=max_cells
+            name,
+            versions.oldest,
+            "0",
+            domain,
+            records,
+            ("indicator",),
+            identity,
+            max_cells=max_cells,
+            newest_protocol=versions.newest,
         )
         self.acceptance = Acceptance(identity, name.encode() * 64, START)
         self.accepted = []
@@ -197,10 +206,39 @@ def test_slices_may_have_different_numbers_of_records():
     assert federation.record_counts == (10, 11)
 
 
-@pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
+def speaking(*versions):
+    """Parties p, q and r, which speak these versions."""
+    return [
+        [
+            holding(name, attribute, versions=spoken)
+            for name, spoken, attribute in zip("pqr", versions, DOMAIN, strict=True)
+        ]
+    ]
+
+
+@pytest.mark.parametrize("version", [OLDEST - 1, NEWEST + 1])
 def test_refuses_a_party_of_another_protocol_version_by_name(version):
-    with pytest.raises(ProtocolError, match=f"'q' has protocol version {version}"):
-        connect(DOMAIN, [[holding("p", "a"), holding("q", "b", "c", version=version)]])
+    with pytest.raises(ProtocolError, match=f"'q' speaks protocol version {version}"):
+        connect(DOMAIN, speaking(SPOKEN, Versions(version, version), SPOKEN))
+
+
+@pytest.mark.parametrize("oldest", range(OLDEST, NEWEST + 1))
+def test_a_release_uses_the_newest_version_that_all_speak(oldest):
+    behind, ahead = Versions(OLDEST, oldest), Versions(oldest, NEWEST + 1)
+    assert connect(DOMAIN, speaking(SPOKEN, behind, ahead)).protocol_version == oldest
+    assert connect(DOMAIN, speaking(SPOKEN, ahead, ahead)).protocol_version == NEWEST
+
+
+def test_parties_that_have_no_version_in_common_are_named_and_the_older_is_to_be_upgraded():
+    apart = speaking(SPOKEN, Versions(OLDEST, OLDEST), Versions(NEWEST, NEWEST + 1))
+    with pytest.raises(ProtocolError, match=f"q speaks protocol version {OLDEST} at most, and r does not"):
+        connect(DOMAIN, apart)
+
+
+def test_an_option_that_a_party_does_not_know_names_the_party_to_be_upgraded():
+    federation = connect(DOMAIN, speaking(SPOKEN, Versions(OLDEST, OLDEST), SPOKEN))
+    with pytest.raises(DataError, match="may_drop_out: needs protocol version 2, and q speaks an older one"):
+        federation.check_speak(DROPOUTS, "may_drop_out")
 
 
 def test_every_party_is_asked_for_the_same_terms():

@@ -8,7 +8,7 @@ from dpmosaic.common.canonical.terms import decode_terms, encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
-from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.federation.protocol_versions import OLDEST
 from dpmosaic.common.promises.statement import TERMS as PURPOSE
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.party.accounts.ledger import Ledger
@@ -118,12 +118,12 @@ def test_signed_bytes_that_are_not_terms_are_refused(table):
     ledger.close()
 
 
-def test_a_release_that_began_with_an_earlier_protocol_is_answered_nothing_and_can_be_abandoned(
+def test_a_release_by_a_protocol_that_is_not_spoken_any_more_is_answered_nothing_and_can_be_abandoned(
     table, ledger
 ):
     party = started(table, ledger, POLICY)
     party.accept(encode_terms(terms_for(party)))
-    old = encode_terms(replace(terms_for(party), protocol_version=PROTOCOL_VERSION - 1))
+    old = encode_terms(replace(terms_for(party), protocol_version=OLDEST - 1))
     ledger._database.execute("UPDATE release SET terms = ?", (old,))
     restarted = started(table, ledger, POLICY)
     with pytest.raises(ProtocolError, match="abandon it, or install the earlier version"):

@@ -182,7 +182,7 @@ def test_a_dealer_describes_itself_without_attributes_and_records():
     ("terms", "changes", "error", "reason"),
     [
         (terms_of(plan=alone(DOMAIN, 9)), {}, PolicyError, "only in masked releases"),
-        (masked_terms(protocol_version=2), {}, PolicyError, "uses protocol version"),
+        (masked_terms(protocol_version=9), {}, PolicyError, "speaks protocol version"),
         (masked_terms(), {"policy": replace(POLICY, max_records=RECORDS - 1)}, PolicyError, "max_records"),
         (masked_terms(), {"policy": DealerPolicy()}, PolicyError, "max_records"),
         (masked_terms(plan_of(["two"])), {}, ProtocolError, "among its dealers"),

@@ -17,7 +17,7 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.federation import keyring
+from dpmosaic.common.federation import sealed_keys
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.federation.handover import Handover
 from dpmosaic.common.federation.keyring import write_private
@@ -161,7 +161,7 @@ def test_a_rotation_that_was_cut_off_leaves_the_former_identity(home, monkeypatc
         write_private(path, content)
 
     with monkeypatch.context() as patched:
-        patched.setattr(keyring, "write_private", cut)
+        patched.setattr(sealed_keys, "write_private", cut)
         with pytest.raises(KeyboardInterrupt):
             home.keyring.rotate(PARTY, recounted=False)
     assert (home.keyring.folder / "handovers.json").exists()

@@ -6,7 +6,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
-from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.federation.protocol_versions import NEWEST, OLDEST, SPOKEN
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.privacy.spending import Cost
 from dpmosaic.common.protocols.arithmetic.ring import Ring
@@ -62,10 +62,12 @@ def test_each_limit_refuses_at_its_default(default, reason):
         check(policy, TERMS, 50, Fraction(0))
 
 
-@pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
-def test_another_protocol_version_is_refused_with_both_versions(version):
+@pytest.mark.parametrize("version", [OLDEST - 1, NEWEST + 1])
+def test_a_protocol_version_that_it_does_not_speak_is_refused_with_both(version):
     terms = replace(TERMS, protocol_version=version)
-    with pytest.raises(PolicyError, match=f"uses protocol version {PROTOCOL_VERSION}, the .* {version};"):
+    with pytest.raises(
+        PolicyError, match=f"speaks protocol version {SPOKEN}, the terms are of version {version};"
+    ):
         check(POLICY, terms, 50, Fraction(0))
 
 

@@ -9,7 +9,8 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerRequest, SignedTerms
+from dpmosaic.common.federation.protocol_versions import NEWEST
+from dpmosaic.common.messages import AnswerRequest, SignedTerms
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec
@@ -93,7 +94,7 @@ def test_replies_before_an_error_arrive():
         ({"granted_rho": 2.0}, "max_release_rho"),
         ({"protocol": "trusted"}, "'trusted'"),
         ({"adjacency": Adjacency.REPLACE_ONE}, "'replace-one'"),
-        ({"protocol_version": PROTOCOL_VERSION + 1}, "install the same version"),
+        ({"protocol_version": NEWEST + 1}, "upgrade dpmosaic where it is older"),
     ],
 )
 def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
