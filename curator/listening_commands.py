@@ -66,9 +66,9 @@ def mailbox(
     one JSON object for each file that comes or goes. Ends at SIGTERM.
     """
     from ..common.processes.stopping import Stop
+    from .parties.home import BY_FILES, CuratorHome
     from .parties.over_https.listening import address_of, tls_of
     from .parties.over_https.server import MailboxServer
-    from .parties.home import BY_FILES, CuratorHome
 
     if (certificate is None) != (key is None):
         raise DataError("expected --certificate and --key together, got one of them; give both or none")

@@ -10,8 +10,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import PARTY, Card
 from dpmosaic.curator.parties.by_files.connection import FilesConnection
 from dpmosaic.curator.parties.by_files.mailbox import Mailbox
-from dpmosaic.curator.parties.over_https.server import MailboxServer
 from dpmosaic.curator.parties.home import BY_FILES, CuratorHome
+from dpmosaic.curator.parties.over_https.server import MailboxServer
 from dpmosaic.party.serving.collecting import Collector
 from dpmosaic.party.serving.https import Place
 

@@ -252,7 +252,7 @@ class Resetting:
 
 
 def main(folder, port, login):
-    """Runs the proxy of docs/behind-a-proxy.md until standard input ends; leaves the files that the page names."""
+    """Runs the proxy of docs/behind-a-proxy.md until its input ends; leaves the files that the page names."""
     hospital, outside = (
         Authority(folder / "hospital"),
         Authority(folder / "outside", "Authority of the internet"),

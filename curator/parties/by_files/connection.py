@@ -159,7 +159,7 @@ class FilesConnection:
     def _tell(self, number: int) -> None:
         path = self._mailbox.path(number)
         self._told(
-            f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it, and take "
+            f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take "
             f"the answer in by: dpmosaic curator inbox {self._mailbox.folder} FILE; or let the party do both "
             "--through `dpmosaic curator mailbox`"
         )

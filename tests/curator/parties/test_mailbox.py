@@ -22,8 +22,8 @@ from dpmosaic.common.wire.bundles import (
     seal_bundle,
 )
 from dpmosaic.common.wire.mailbox import CLOCK_S, MailboxRequest
-from dpmosaic.curator.parties.over_https.listening import BoundedServer, address_of, tls_of
 from dpmosaic.curator.parties.home import ATTACHED
+from dpmosaic.curator.parties.over_https.listening import BoundedServer, address_of, tls_of
 from support.mailboxes import RELEASE, Post, wait_until
 from support.middleboxes import Authority
 
