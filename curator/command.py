@@ -102,8 +102,13 @@ def federation(
         out.write_text(text, encoding="utf-8")
 
 
-for _command in (inbox, listen, mailbox):
-    curator_commands.command()(_command)
+curator_commands.command()(inbox)
+
+
+curator_commands.command()(listen)
+
+
+curator_commands.command()(mailbox)
 
 
 curator_commands.command()(plan)

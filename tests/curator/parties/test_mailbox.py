@@ -118,6 +118,7 @@ def test_a_later_request_of_a_party_ends_its_earlier_wait(post, ask):
     first.start()
     wait_until(lambda: "north" in post.server.admission._latest)
     assert ask()[0] == 204
+    post.send("north", CALL)
     first.join()
     assert replies == [204]
 
@@ -196,6 +197,15 @@ def test_what_is_brought_as_an_answer_is_refused_unless_it_is_one_of_this_party_
     assert not [path for path in post.home.folder.iterdir() if path.name.startswith("tmp")]
     assert ask(answer=whole)[0] == 204
     assert len([event for event in post.events if event[:2] == ("refused", "north")]) == len(refused) + 3
+
+
+def test_the_body_of_an_answer_that_is_not_due_is_not_read(post, clock):
+    request = MailboxRequest("north", "curator", clock.next(), 0, (), 1 << 30, bytes(32))
+    head = request.sign(post.identities["north"])
+    with socket.create_connection(("127.0.0.1", post.port), 30) as waiting:
+        length = len(head) + (1 << 30)
+        waiting.sendall(f"POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode() + head)
+        assert b" 409 " in waiting.recv(1000)
 
 
 def test_an_answer_that_does_not_come_whole_leaves_nothing_and_comes_again(post, ask, clock):
