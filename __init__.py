@@ -96,9 +96,9 @@ if TYPE_CHECKING:
     from .synthesis.ledgers.budget import TableBudget as TableBudget
     from .synthesis.ledgers.budget import budget as budget
     from .synthesis.ledgers.counting import BudgetWarning as BudgetWarning
+    from .synthesis.styles.synthesizer import Synthesizer as Synthesizer
     from .synthesis.synthesize import DomainWarning as DomainWarning
     from .synthesis.synthesize import synthesize as synthesize
-    from .synthesis.synthesizer import Synthesizer as Synthesizer
 
 _HOMES = {
     "AIM": "curator.mechanisms.aim",
@@ -151,7 +151,7 @@ _HOMES = {
     "Rule": "common.data.rules.rule",
     "Simulation": "simulations.simulate",
     "Sum": "common.data.rules.order",
-    "Synthesizer": "synthesis.synthesizer",
+    "Synthesizer": "synthesis.styles.synthesizer",
     "Table": "common.data.table",
     "TableBudget": "synthesis.ledgers.budget",
     "TimeLimitWarning": "simulations.time_limit",

@@ -1,8 +1,8 @@
 """Files that somebody else wrote, read within bounds: of their bytes before, of their parts and depth after.
 
-Every JSON and TOML text is read here, so that none costs more memory than `LONGEST_TEXT_BYTES` of it can, and
-none has a value that the code behind does not expect: a number that no float holds, a name twice, a text
-that cannot be written as UTF-8.
+Every JSON, TOML and YAML text is read here, so that none costs more memory than `LONGEST_TEXT_BYTES` of it
+can, and none has a value that the code behind does not expect: a number that no float holds, a name twice,
+a text that cannot be written as UTF-8.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from .extras import require_extra
+
 LONGEST_TEXT_BYTES = 1 << 25
 """Longest text that is read."""
 
@@ -25,7 +27,7 @@ _TEXT_PARTS = 1 << 19
 """Lists and objects of a text: each takes some twenty times as many bytes in memory."""
 
 _MOST_BYTES_OF_TOML = 1 << 20
-"""People write TOML; reading it takes some hundred times as long as JSON."""
+"""People write TOML and YAML; reading these takes some hundred times as long as JSON."""
 
 _LONG_KEY = re.compile(rf"""(?<![\w"'.-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 """A key of so many keys, whose time of reading grows with their square."""
@@ -87,6 +89,28 @@ def toml_of(text: bytes | str) -> dict[str, Any]:
         raise ValueError(_TOO_DEEP) from None
     _check(value)
     return value
+
+
+def yaml_of(text: bytes | str) -> Any:
+    """The value of a YAML text, of the kinds that JSON has too.
+
+    Raises:
+        ValueError: it is not YAML in UTF-8, has values of other kinds or aliases, or is beyond a bound.
+        MissingExtraError: the package that reads YAML is not installed.
+    """
+    require_extra("files")
+    import yaml
+
+    whole = _decode_text(text, _MOST_BYTES_OF_TOML)
+    try:
+        # A few aliases of aliases stand for any number of values.
+        if any(isinstance(one, yaml.AliasEvent) for one in yaml.parse(whole, yaml.SafeLoader)):
+            raise ValueError("it has aliases; write what they stand for")
+        return json_of(json.dumps(yaml.safe_load(whole)))
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except (yaml.YAMLError, TypeError):
+        raise ValueError("it is no YAML, or has values that JSON has not") from None
 
 
 def fraction_of(text: str) -> Fraction:

@@ -23,7 +23,7 @@ _MODULES = {
     "spark": ("pyspark",),
     "console": ("starlette", "uvicorn", "jinja2"),
     "sso": ("starlette", "uvicorn", "jinja2", "jwt"),
-    "files": ("pyarrow", "openpyxl", "pyreadstat"),
+    "files": ("pyarrow", "openpyxl", "pyreadstat", "yaml"),
     "plot": ("matplotlib",),
     "adbc": ("adbc_driver_manager", "pyarrow"),
 }

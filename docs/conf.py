@@ -5,18 +5,24 @@ import sys
 from os.path import relpath
 from pathlib import Path
 
+from sphinx import addnodes
+
 import dpmosaic
 
 project = "dpmosaic"
 release = dpmosaic.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "explained_words"]
 
 html_theme = "furo"
 html_title = "dpmosaic"
 html_copy_source = False
 html_extra_path = ["made"]
+html_static_path = ["style"]
 html_show_copyright = False
+html_search_scorer = str(Path(__file__).resolve().parent / "scorer.js")
+# Nothing links to these pages; the search finds the same.
+html_use_index = html_domain_indices = False
 
 # Links to headings are checked too, three levels deep.
 myst_heading_anchors = 3
@@ -63,7 +69,7 @@ def _pictures(app, page, source):
         name, words = named.groups()
         return f"![{words}](pictures/{name}.png)" if (DOCS / "pictures" / f"{name}.png").exists() else ""
 
-    source[0] = re.sub(r"<!-- picture ([a-z]+): (.+?) -->", placed, source[0])
+    source[0] = re.sub(r"<!-- picture ([a-z-]+): (.+?) -->", placed, source[0])
 
 
 def _pages(app, page, source):
@@ -89,6 +95,29 @@ def _draw(app):
         pictures.write(DOCS / "pictures")
 
 
+def _path(app, page, template, context, tree):
+    """Leads along the paths of the first page: before each is that page, after each is nothing."""
+    if page == "index":
+        context["next"] = None
+    _, before, after = app.builder.relations.get(page, (None, None, None))
+    own = _path_of(app, page)
+    if own is None:
+        return
+    if _path_of(app, before) != own:
+        context["prev"] = {"link": app.builder.get_relative_uri(page, "index"), "title": project}
+    if _path_of(app, after) != own:
+        context["next"] = None
+
+
+def _path_of(app, page):
+    """The number of the path that a page is on; None for the first page, and for none."""
+    relations = app.builder.relations
+    while page in relations and relations[page][0] not in ("index", None):
+        page = relations[page][0]
+    paths = list(app.env.get_doctree("index").findall(addnodes.toctree))
+    return next((at for at, path in enumerate(paths) if page in path["includefiles"]), None)
+
+
 def _docstring(app, what, name, thing, options, lines):
     """Takes bars and asterisks outside of code for what they are: docstrings say |a| and a * b."""
     parts = re.split(r"(`[^`]*`)", "\n".join(lines))
@@ -103,4 +132,5 @@ def setup(app):
     app.connect("source-read", _text)
     app.connect("source-read", _pictures)
     app.connect("source-read", _pages)
+    app.connect("html-page-context", _path)
     app.connect("autodoc-process-docstring", _docstring, priority=400)

@@ -13,6 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from dpmosaic import load
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.console.serving import serve
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -27,15 +28,20 @@ from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.release_spec import ReleaseSpec
+from dpmosaic.curator.console.operations import Operations
+from dpmosaic.curator.console.pages import Place, curator_pages
 from dpmosaic.curator.dossier.writing import PAGE, verifier_page
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from dpmosaic.curator.results.outputs import write_certificate
 from dpmosaic.party.console.pages import party_pages
+from support.attacked import people
 from support.browsing import CHROMIUM, chromium
 from support.consoles import ABOUT, PROMISE, WAITING, institution
+from support.every_page import written
 from support.operators import CURATOR_IDENTITY, DEALERS, OTHER_IDENTITY, RECORDS, Operator
 from support.parties import started
+from support.small_network import small_network
 from support.terms import id_of
 from support.two_releases import LIMITS, listed, released
 
@@ -43,6 +49,8 @@ OWN = {"diagnosis": 40, "age_group": 9, "district": 12, "days_in_hospital": 15}
 OTHERS = {"insured_since": 20, "yearly_cost": 25}
 WIDTH = 960
 WINDOWS = {"verify": (1280, 900), "narrow": (390, 844)}
+GALLERY = ("report", "evaluation", "demo", "related", "attack", "data-card", "impact-assessment", "epsilon")
+"""Pages of which the upper part is shown."""
 
 
 def write(folder: Path) -> None:
@@ -60,8 +68,40 @@ def write(folder: Path) -> None:
             page.get_by_label("Your name").last.fill("D. P. Officer")
             page.evaluate("document.activeElement.blur()")
             page.screenshot(path=folder / "release.png", full_page=True)
+            page.goto(address.rpartition("/enter")[0] + "/")
+            page.screenshot(path=folder / "overview.png")
             page.context.close()
         _verify(Path(scratch), browser, folder)
+        _gallery(Path(scratch), browser, folder)
+        _curator(Path(scratch), browser, folder)
+
+
+def _gallery(scratch: Path, browser: Any, folder: Path) -> None:
+    """Pages of small tables, and the figure that compares one with its release."""
+    pages = written(scratch / "pages")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    for name in GALLERY:
+        page.goto(pages[name].as_uri())
+        page.screenshot(path=folder / f"{name}.png")
+    page.context.close()
+    real, _ = people(1)
+    compared = load(scratch / "pages" / "release").compare(real)
+    compared.plot().figure.savefig(folder / "comparison.png", dpi=80)
+
+
+def _curator(scratch: Path, browser: Any, folder: Path) -> None:
+    """The console of a curator whose parties do not serve yet."""
+    plan = small_network(scratch, "1x2").plan
+    place = Place(plan, scratch / "out", plan.parent)
+    with (
+        contextlib.closing(Operations()) as operations,
+        serve(partial(curator_pages, place, operations), Stop()) as address,
+    ):
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address)
+        page.get_by_role("heading", level=1).wait_for()
+        page.screenshot(path=folder / "curator.png")
+        page.context.close()
 
 
 def _verify(scratch: Path, browser: Any, folder: Path) -> None:

@@ -253,7 +253,7 @@ def simulate(
 
 def demo(
     page: Annotated[
-        Path | None, typer.Option("--report", help="Write an HTML report of the masked release.")
+        Path | None, typer.Option("--report", help="Write an HTML report of all protocols.")
     ] = None,
     json_output: JsonOutput = False,
 ) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.report.comparison import ByProtocol
 from ..curator.report.page import evaluation_report
 from .datasets import randhie
 from .evaluation.evaluation import evaluate
@@ -22,23 +23,15 @@ TARGET = "hlthg"
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(ByProtocol):
     """One line of the demo's table.
 
     Attributes:
-        protocol: name of the protocol.
-        mechanism: name of the mechanism.
-        total_variation: average distance of the two-way marginals, in 0..1.
         seconds: run time of the whole release.
-        meaning: explanation in plain words.
         result: result of the release.
     """
 
-    protocol: str
-    mechanism: str
-    total_variation: float
     seconds: float
-    meaning: str
     result: Simulation
 
     def to_json(self) -> dict[str, Any]:
@@ -80,13 +73,14 @@ def run(seed: int | None = None, report: Report = ignore) -> Iterator[Line]:
         )
         pairs = next(error for error in result.metrics["kway"] if error["k"] == 2)
         yield Line(
-            protocol.name, mechanism, pairs["total_variation"], result.metrics["seconds"], meaning, result
+            protocol.name, mechanism, meaning, pairs["total_variation"], result.metrics["seconds"], result
         )
 
 
 def page(lines: Sequence[Line]) -> str:
-    """The report of the demo's masked release, compared with the real table, which is public, as HTML."""
+    """All protocols, and the masked release beside the real table, which is public, as HTML."""
     table = randhie.load()
     result = next(line.result for line in lines if line.protocol == MASKED.name)
     found = evaluate(table, result.rows, target=TARGET)
-    return evaluation_report(result.rows, comparison(found, table), result.certificate)
+    compared = replace(comparison(found, table), protocols=tuple(lines))
+    return evaluation_report(result.rows, compared, result.certificate)

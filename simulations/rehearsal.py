@@ -14,11 +14,11 @@ from ..common.data.domain import Domain
 from ..common.data.view import View
 from ..common.measurement import Measurement
 from ..common.processes.children import left_to_the_command
+from ..common.processes.workers import cores
 from ..curator.mechanisms.mosaic.one_way import sticky_levels
 from ..curator.mechanisms.mosaic.settings import SETTINGS
 from ..curator.pgm.fitting.descent import descend
 from ..curator.pgm.fitting.loss import QuadraticLoss
-from ..curator.pgm.fitting.parallel import cores
 from ..curator.pgm.inference.oracle import MarginalOracle
 from ..curator.pgm.model import MarkovRandomField
 from ..curator.pgm.rows.counting import pairs_on_cores

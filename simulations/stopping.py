@@ -12,6 +12,7 @@ import multiprocessing
 import multiprocessing.util
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -223,10 +224,10 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
     """
     spending = Spending(budget, again)
     sys.warnoptions.append(_TIDY)
-    arrived, sent = os.pipe()
-    os.set_blocking(sent, False)
+    arrived, sent = socket.socketpair()
+    sent.setblocking(False)
     handlers = {number: signal.signal(number, _interrupt) for number in SIGNALS}
-    before = signal.set_wakeup_fd(sent, warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(sent.fileno(), warn_on_full_buffer=False)
     waiting = threading.Thread(target=_wait, args=(arrived, spending), name="stopping", daemon=True)
     waiting.start()
     _RUNNING.append(spending)
@@ -245,9 +246,9 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
         signal.set_wakeup_fd(before)
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        os.close(sent)
+        sent.close()
         waiting.join()
-        os.close(arrived)
+        arrived.close()
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -261,9 +262,9 @@ def _leave(number: int, frame: object) -> None:
     """The process ends already."""
 
 
-def _wait(arrived: int, spending: Spending) -> None:
-    """Reads the numbers of signals until one of `SIGNALS` arrives, or the pipe is closed."""
-    while number := os.read(arrived, 1):
+def _wait(arrived: socket.socket, spending: Spending) -> None:
+    """Reads the numbers of signals until one of `SIGNALS` arrives, or the other end is closed."""
+    while number := arrived.recv(1):
         if number[0] in SIGNALS:
             _end(spending, 128 + number[0])
 

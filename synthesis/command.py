@@ -107,7 +107,8 @@ def synthesize(
     relations: Annotated[
         Path | None,
         typer.Option(
-            help="TOML file that says which table of the folder belongs to which.", rich_help_panel=PEOPLE
+            help="TOML file that says which table of the folder belongs to which, or SDV's metadata (.json).",
+            rich_help_panel=PEOPLE,
         ),
     ] = None,
     adjacency: Annotated[

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ..common.data.domain import read_form
+from ..common.data.domain_files.others import tables_of_sdv
 from ..common.errors import DataError
 from ..common.forms.several import Either, ListOf
 from ..common.forms.tables import Key, MapOf, Table
 from ..common.forms.toml_file import read_by_form
 from ..common.forms.values import Scalar, Text, Truth
 from ..party.sources.source import SUFFIXES
+from .metadata import stated_by_metadata
 
 _TABLE = Table(
     {
@@ -61,14 +64,14 @@ class Stated:
     files: Mapping[str, Path]
     relations: Mapping[str, Mapping[str, str]]
     order: Mapping[str, str | Literal[True]]
-    domains: Mapping[str, Path] = field(default_factory=dict)
+    domains: Mapping[str, Path | Mapping[str, Any]] = field(default_factory=dict)
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
-    """Reads a file of relations.
+    """Reads a file of relations, or metadata of SDV in a file that ends in .json.
 
     Args:
         path: the file; domain files lie beside it.
@@ -77,6 +80,11 @@ def read_relations(path: Path, folder: Path) -> Stated:
     Raises:
         DataError: it cannot be read, or a table has no file.
     """
+    if path.suffix == ".json":
+        form = read_form(path)
+        stated = stated_by_metadata(form)
+        files = {name: file_of(folder, name) for name in tables_of_sdv(form).tables}
+        return Stated(files, stated.relations, stated.order, stated.domains)
     content = read_by_form(path, FORM)
     for name, entry in content.items():
         if len(entry.get("within", ("", ""))) != 2:

@@ -9,7 +9,7 @@ from ..common.data.table import Table
 from ..curator.report.unseen import beyond_bounds
 from .learning.first_step import Begun
 
-_MANY_BEYOND = 0.005
+_MANY_BEYOND = 0.05
 """Records beyond bounds are worth a remark if they may be this share of the rows; the report names all."""
 
 _REMARKED_COLUMNS = 8

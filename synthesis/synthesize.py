@@ -46,6 +46,7 @@ from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without, texts_delta
 from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
+from .metadata import advice_on, metadata_of, stated_by_metadata
 from .people import Ordered, Stated, release_people
 from .prior import Prior, PriorLike
 from .related import Asked
@@ -54,14 +55,11 @@ from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
 from .yearly import Sharing
 
-_ADVICE = (
-    "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
-    "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
-)
+_ADVICE = "no domain: a part of the budget learns what the columns hold"
 
 _UNIT = (
-    " The promise is for one row: if a person may have several, name the column that tells people apart as "
-    "key."
+    "; the promise is for one row: if a person may have several, name the column that tells people apart as "
+    "key"
 )
 
 
@@ -214,7 +212,8 @@ def synthesize(
         continues: folder of the release before, whose rows stay as they are and whose people get new ones.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
-            related tables, one for each table that has one, of its columns but keys.
+            related tables, one for each table that has one, of its columns but keys. Or metadata of SDV,
+            whose bounds and categories are learned, and which says relations too; or a domain of dpsynth.
         adjacency: which tables are neighbours: "add-remove"; or "zero-out" or "replace-one", in which the
             number of rows is public.
         anyway: without a domain, whether to release a table that has too few rows to learn its columns.
@@ -276,6 +275,16 @@ def synthesize(
     library, data = Library.of(data), _rereadable(data)
     neighbours = Adjacency.named(adjacency)
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    metadata = metadata_of(domain)
+    if metadata is not None and isinstance(data, Mapping):
+        described_tables = stated_by_metadata(metadata)
+        relations, domain = relations or described_tables.relations, described_tables.domains
+        order = order or described_tables.order
+        advices = described_tables.advice
+    else:
+        advices = tuple(filter(None, [advice_on(metadata, key)]))
+    for advice in advices:
+        warnings.warn(advice, DomainWarning, stacklevel=2)
     if key is not None or relations is not None:
         unused = {
             "adjacency": neighbours is not Adjacency.ADD_REMOVE,

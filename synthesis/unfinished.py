@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..common.bounded import json_of
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
+from ..common.processes.locks import POSIX
 from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
@@ -187,15 +188,27 @@ def unfinished_release(folder: Path, command: Mapping[str, Any] | None = None) -
     if not private.exists():
         files.check_folder(folder, [BINS])
         _create(folder, command)
-    with contextlib.closing(Journal(private / JOURNAL)) as journal, journal.locked():
+    with (
+        contextlib.ExitStack() as closed,
+        contextlib.closing(Journal(private / JOURNAL)) as journal,
+        journal.locked(),
+    ):
+
+        def erase() -> None:
+            # Windows erases no file that is open.
+            if POSIX:
+                _erase(private)
+            else:
+                closed.callback(_erase, private)
+
         try:
             yield Unfinished(folder, journal)
         except BaseException:
             if not journal.has_answers():
-                _erase(private)
+                erase()
             raise
         journal.finish()
-        _erase(private)
+        erase()
 
 
 def command_of(folder: Path) -> dict[str, Any]:

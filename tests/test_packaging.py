@@ -40,6 +40,7 @@ OPTIONAL_MODULES = {
     "pyjwt": "jwt",
     "pynacl": "nacl",
     "pyreadstat": "pyreadstat",
+    "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "scipy": "scipy",
     "statsmodels": "statsmodels",
@@ -174,6 +175,10 @@ def fresh_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_four_folders_and_nothing_else(wheel):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == {f"dpmosaic/{file}" for file in shipped_files()}
+
+
+def test_the_wheel_is_one_for_all_systems(wheel):
+    assert wheel.stem.endswith("-py3-none-any")
 
 
 def test_the_wheel_carries_its_licence_and_the_command(wheel):

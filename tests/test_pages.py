@@ -65,7 +65,11 @@ def test_every_example_of_a_domain_file_is_one():
     assert rules == {"AtMost", "Determines", "Impossible", "NullWhen", "Sum"}
 
 
-@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tutorials").glob("*.md"))],
+    ids=lambda page: page.name,
+)
 def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
     text, path = page.read_text(encoding="utf-8"), page.relative_to(ROOT)
     assert len(re.findall(r"^```sh$", text, flags=re.M)) == len(re.findall(r"^<!-- ci: ", text, flags=re.M))
@@ -74,6 +78,18 @@ def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
     runs = rf"(page|commands_of) {re.escape(str(path))}" + (r"|^\s*readme" if page == README else "")
     for name in set(re.findall(r"<!-- ci: (\S+) -->", text)):
         assert re.search(rf"({runs}) {name}\b", gate, flags=re.M), name
+
+
+@pytest.mark.parametrize(
+    ("heading", "caption"),
+    [("I have one table", "One table"), ("Our data are at several institutions", "Several institutions")],
+)
+def test_the_first_page_names_pages_in_the_order_in_which_next_leads(heading, caption):
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {heading}\n(.*?)^## ", text, flags=re.M | re.S)
+    (path,) = re.findall(rf"^:caption: {caption}\n\n(.*?)^```", text, flags=re.M | re.S)
+    linked = re.findall(r"\]\(([\w/-]+)\.md", section)
+    assert list(dict.fromkeys(linked)) == path.split()
 
 
 @pytest.mark.parametrize(("name", "most"), [("operators-guide", 20), ("behind-a-proxy", 10)])

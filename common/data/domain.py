@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bounded import json_of, read_bytes
+from ..bounded import json_of, read_bytes, yaml_of
 from ..errors import DataError
 from ..forms.nearest import hint
 from .attributes.attribute import Attribute
@@ -219,17 +219,19 @@ class Domain:
 
 
 def read_form(path: str | Path) -> object:
-    """The JSON value in a domain file.
+    """The value in a domain file of JSON, or of YAML by its name.
 
     Raises:
         DataError: the file cannot be read, is not JSON, or names a column twice.
+        MissingExtraError: the package that reads YAML is not installed.
     """
+    kind, read = ("YAML", yaml_of) if Path(path).suffix.lower() in (".yaml", ".yml") else ("JSON", json_of)
     try:
-        return json_of(read_bytes(path))
+        return read(read_bytes(path))
     except OSError as cause:
         raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
-        raise DataError(f"the domain file {path} is not JSON in UTF-8: {cause}") from cause
+        raise DataError(f"the domain file {path} is not {kind} in UTF-8: {cause}") from cause
 
 
 def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import DataError
+from ..processes.locks import POSIX
 
 
 @contextlib.contextmanager
@@ -28,10 +29,12 @@ def private_draft(path: Path) -> Iterator[BinaryIO]:
     draft = path.with_name(path.name + ".new")
     # What a killed process left, or somebody put there.
     draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (os.O_NOFOLLOW if POSIX else 0)
+    descriptor = os.open(draft, flags, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)
+            if POSIX:
+                os.fchmod(descriptor, 0o600)
             yield file
             file.flush()
             os.fsync(descriptor)
@@ -111,7 +114,8 @@ def check_mode(path: Path, found: os.stat_result, forbidden: int, verb: str) -> 
         DataError: it has one; names the mode and the command that removes it.
     """
     mode = stat.S_IMODE(found.st_mode)
-    if mode & forbidden:
+    # On Windows a mode says nothing of others: a file is its owner's by the folder of the user.
+    if POSIX and mode & forbidden:
         raise DataError(
             f"other users can {verb} {path}: its mode is {mode:03o}; run chmod {mode & ~forbidden:03o} {path}"
         )

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .locks import POSIX
+
 
 def end_with_the_command() -> None:
     """Ends this process when the command has ended, also where that was killed and could end nobody.
@@ -32,6 +34,9 @@ def left_to_the_command() -> Iterator[None]:
 
     The command ends them. A handler in the process itself would come too late: after its imports.
     """
+    if not POSIX:
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

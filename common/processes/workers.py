@@ -76,7 +76,7 @@ class Workers:
         Args:
             count: how many; one for each of this process's processors if None. One is the calling thread.
         """
-        number = len(os.sched_getaffinity(0)) if count is None else count
+        number = cores() if count is None else count
         return cls((lambda: _threads(number)) if number > 1 else None)
 
     @classmethod
@@ -191,3 +191,11 @@ def _threads(count: int) -> Pool:
     threadpool_limits(1)
     executor = ThreadPoolExecutor(count, thread_name_prefix="ranges")
     return Pool(executor, count, lambda: executor.shutdown(wait=True, cancel_futures=True))
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    # Linux alone tells which of them.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

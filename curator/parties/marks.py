@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
 from ...common.federation.keyring import read_private, write_private
 from ...common.history import START, Mark
+from ...common.processes.locks import turn_at
 
 
 class Marks:
@@ -73,12 +72,8 @@ class Marks:
             form = {identity: (mark.events, mark.head.hex()) for identity, mark in marks.items()}
             write_private(self._path, json.dumps(form, indent=2).encode())
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
+    def _lock(self) -> AbstractContextManager[None]:
         """Waits for other releases of this curator."""
         if self._path is None:
-            yield
-            return
-        with self._path.with_name(self._path.name + ".lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            return nullcontext()
+        return turn_at(self._path.with_name(self._path.name + ".lock"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +10,8 @@ from typing import IO, Any, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache
+
+from ...common.processes.locks import lock
 
 _COMPILING_S = 120.0
 """Seconds to wait for the process that compiles a function, before it is compiled here too."""
@@ -96,16 +97,10 @@ def _lock_file(path: Path) -> IO[str] | None:
         file = path.open("a")
     except OSError:
         return None
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > waits_until:
-                break
+    with suppress(OSError):
+        while time.monotonic() <= waits_until:
+            if lock(file.fileno(), wait=False):
+                return file
             time.sleep(0.02)
-        except OSError:
-            break
-        else:
-            return file
     file.close()
     return None

@@ -79,10 +79,13 @@ def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[st
             f"{loose:,} of the {len(pairs.all):,} pairs may have errors of more than {LOOSE:.0%}: "
             "draw no conclusions from these."
         )
-    unknown = len(pairs.all) - len(bounds)
+    pairs_in_all = len(pairs.all)
+    unknown = pairs_in_all - len(bounds)
     if unknown:
-        uses.append(f"{unknown:,} pairs have no error bound: their error is unknown.")
-    apart = len(pairs.all) - len(pairs.modelled)
+        uses.append(
+            f"Pairs without an error bound ({unknown:,} of {pairs_in_all:,}): their error is unknown."
+        )
+    apart = pairs_in_all - len(pairs.modelled)
     if apart and not pairs.modelled:
         uses.append(
             "Any dependence between attributes: the model holds no pair, so all attributes are independent "
@@ -90,8 +93,8 @@ def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[st
         )
     elif apart:
         uses.append(
-            f"{apart:,} pairs are not in the model: they depend on each other only through other pairs, and "
-            "many are independent in the synthetic table."
+            f"Pairs that are not in the model ({apart:,} of {pairs_in_all:,}): they depend on each other "
+            "only through other pairs, and many are independent in the synthetic table."
         )
     uses += [
         "Tables of three and more attributes, unless they were compared with the real ones.",

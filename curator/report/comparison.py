@@ -28,6 +28,23 @@ class ScoreTable:
 
 
 @dataclass(frozen=True)
+class ByProtocol:
+    """A release of the same table by one protocol, for comparison.
+
+    Attributes:
+        protocol: name of the protocol.
+        mechanism: name of the mechanism.
+        meaning: explanation in plain words.
+        total_variation: average distance of the two-way marginals, in 0..1.
+    """
+
+    protocol: str
+    mechanism: str
+    meaning: str
+    total_variation: float
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A comparison of a synthetic table with the real one; not for publication.
 
@@ -36,12 +53,14 @@ class Comparison:
         attributes: total variation distance of each attribute.
         pairs: total variation distance of each pair.
         scores: tables of scores.
+        protocols: releases of the same table by several protocols; the page shows one of them.
     """
 
     real: Table
     attributes: Mapping[str, float]
     pairs: Mapping[Pair, float]
     scores: tuple[ScoreTable, ...]
+    protocols: tuple[ByProtocol, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ evaluation also shows real distributions, and states so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -84,7 +85,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=visible,
     )
-    made.filters.update(percent=_percent, number=_number, cost=_cost)
+    made.filters.update(percent=_percent, number=_number, cost=_cost, pieces=_pieces)
     return made
 
 
@@ -138,6 +139,15 @@ def _furthest_row(
 
 def _bound_text(bound: float | None, confidence: float) -> str:
     return "no bound" if bound is None else f"at most {bound:.3f} at {confidence:.0%} confidence"
+
+
+def _pieces(text: str) -> list[str]:
+    """The text, divided where a name or digest that no narrow column holds may end a line."""
+    parts = re.split(r"(\S{25,})", text)
+    pieces = [
+        re.findall(r"[^/_.]{1,16}[/_.]*|[/_.]+", part) if at % 2 else [part] for at, part in enumerate(parts)
+    ]
+    return [piece for some in pieces for piece in some if piece]
 
 
 def _percent(share: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,6 +135,9 @@ class Desk:
 
 def user_name() -> str:
     """The user of this process, which cannot be set by an environment variable."""
+    # Only where parties run.
+    import pwd
+
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -63,6 +63,38 @@ def infer(
         tell(f"review it: dpmosaic domain review {out}", err=True)
 
 
+@domain_commands.command("from")
+def convert(
+    described: Annotated[
+        Path,
+        typer.Argument(
+            help="Metadata of SDV (.json, of one table or several), or a domain of dpsynth (.yaml)."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Output file; default: standard output. Of several tables, a folder.")
+    ] = None,
+) -> None:
+    """Write a domain file from what another package says of a table; several tables get relations too."""
+    from ...common.data.domain_files.others import DescribedTables
+    from .others import notes, read_described, save_tables, text_of_table
+
+    found = read_described(described)
+    for note in notes(found):
+        tell(note, err=True)
+    if isinstance(found, DescribedTables):
+        if out is None:
+            raise DataError("out: expected a folder for the files of several tables, got none; name one")
+        tell(f"written: {save_tables(found, out)}, and a domain file of each table beside it", err=True)
+    elif out is None:
+        write(text_of_table(found))
+    else:
+        try:
+            out.write_text(text_of_table(found), encoding="utf-8")
+        except OSError as cause:
+            raise DataError(f"cannot write {out}: {cause.strerror}; choose another path") from cause
+
+
 @domain_commands.command()
 def review(domain: Annotated[Path, typer.Argument(help="A domain file, drafted or edited.")]) -> None:
     """Go through the entries of a domain file that nobody has reviewed, one at a time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
@@ -51,14 +51,30 @@ class Drafted:
 
     def lines(self) -> Iterator[str]:
         """Its entry in a file of relations."""
-        yield f"[{json.dumps(self.name)}]"
-        yield f"file = {json.dumps(self.source.path.name)}"
-        yield f"domain = {json.dumps(f'{self.name}.json')}"
-        if self.parent:
-            key = self.parent if self.key == self.foreign else f"{self.parent}.{self.key}"
-            yield f"belongs_to = {{{json.dumps(self.foreign)} = {json.dumps(key)}}}"
-            if self.order:
-                yield f"order = {json.dumps(self.order)}"
+        key = self.parent if self.key == self.foreign else f"{self.parent}.{self.key}"
+        stated = {"file": self.source.path.name, "domain": f"{self.name}.json"}
+        links = {self.foreign: key} if self.parent else {}
+        return lines_of(self.name, stated, links, self.order if self.parent else "")
+
+
+def lines_of(
+    name: str, stated: Mapping[str, str], belongs_to: Mapping[str, str], order: str
+) -> Iterator[str]:
+    """The entry of a table in a file of relations.
+
+    Args:
+        name: of the table.
+        stated: its texts by key, such as its file.
+        belongs_to: column that holds the key of another table -> that table, or "table.key".
+        order: column by which its rows are in order; empty for none.
+    """
+    yield f"[{json.dumps(name)}]"
+    yield from (f"{key} = {json.dumps(text)}" for key, text in stated.items())
+    if belongs_to:
+        links = ", ".join(f"{json.dumps(one)} = {json.dumps(other)}" for one, other in belongs_to.items())
+        yield f"belongs_to = {{{links}}}"
+    if order:
+        yield f"order = {json.dumps(order)}"
 
 
 def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
@@ -31,7 +30,7 @@ from ...common.federation.keyring import (
     private_file,
     write_private,
 )
-from ...common.processes.locks import exclusive
+from ...common.processes.locks import check_posix, exclusive, lock
 from ..accounts.file_format import create_database
 from ..names import LEDGER as LEDGER
 from ..names import SHAREABLE_LOG as SHAREABLE_LOG
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from ..policies.serve import Serve
 
 _TRUSTED = "trusted"
+_WHO = "parties and dealers"
 
 Condition = Callable[[], Collection[str]]
 """The things for which a condition holds now, such as releases that wait; empty if there are none."""
@@ -114,8 +114,10 @@ class Home(ABC):
         """Creates keys, a ledger and a policy that allows nothing; a ledger that is there already is kept.
 
         Raises:
-            DataError: there are keys already, the name is invalid, or the folder cannot be written.
+            DataError: there are keys already, the name is invalid, the folder cannot be written, or the
+                system is not POSIX.
         """
+        check_posix(_WHO)
         keyring = Keyring.create(folder, check_name_of_role(name, cls.role), request=request)
         (keyring.folder / _TRUSTED).mkdir(mode=0o700)
         if not (folder / LEDGER).exists():
@@ -129,8 +131,9 @@ class Home(ABC):
         """Opens a folder created by `create`.
 
         Raises:
-            DataError: it is not such a folder, or is that of another role.
+            DataError: it is not such a folder, or is that of another role, or the system is not POSIX.
         """
+        check_posix(_WHO)
         keyring = Keyring.load(folder)
         check_role(folder, cls.role, cls.policy_name)
         return cls(folder, keyring)
@@ -326,10 +329,9 @@ class Home(ABC):
             return False
         with file:
             try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return not lock(file.fileno(), shared=True, wait=False)
             except OSError:
                 return True
-        return False
 
     def _pinned_forms(self) -> list[object]:
         """The files of pinned federations."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import duckdb
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Domain
+from ...common.data.domain import Domain, read_form
 from ...common.data.table import Table, check_rows
 from ...common.data.values import RawColumn, text_of
 from ...common.errors import DataError
@@ -37,8 +37,16 @@ from .indexes import without_index
 Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
 """A table with values: a data frame of pandas, Polars, Arrow or DuckDB, or the path of a file."""
 
-DomainLike = Domain | Draft | Mapping[str, Any] | str | Path
-"""A domain, a draft of one, the content of a domain file, or its path."""
+
+class OfSDV(Protocol):
+    """Metadata of SDV."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its content."""
+
+
+DomainLike = Domain | Draft | Mapping[str, Any] | OfSDV | str | Path
+"""A domain, a draft of one, the content of a domain file or its path; or those of SDV or dpsynth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +70,27 @@ def read_domain(domain: DomainLike) -> Domain:
     Raises:
         DataError: it is no domain.
     """
-    match domain:
-        case Domain():
-            return domain
-        case Draft():
-            return domain.domain
-        case Mapping():
-            return Domain.from_json(domain)
-    return Domain.load(domain)
+    if isinstance(domain, Domain):
+        return domain
+    if isinstance(domain, Draft):
+        return domain.domain
+    return Domain.from_json(form_of(domain))
+
+
+def form_of(domain: Mapping[str, Any] | OfSDV | str | Path) -> object:
+    """The content of a domain file, from its path, or from an object of SDV or dpsynth."""
+    if isinstance(domain, str | Path):
+        return read_form(domain)
+    if isinstance(domain, Mapping):
+        return {name: _plain(one) for name, one in domain.items()}
+    return domain.to_dict()
+
+
+def _plain(entry: object) -> object:
+    """The entry of a column; an attribute of dpsynth with its class, as its files have it."""
+    if is_dataclass(entry) and not isinstance(entry, type):
+        return {**asdict(entry), "type": type(entry).__name__}
+    return entry
 
 
 def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loaded:

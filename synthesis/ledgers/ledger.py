@@ -21,7 +21,7 @@ from ...common.forms.values import Choice, Null, Number, Text, Truth, whole
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ROWS_PER_PERSON, Adjacency, PrivacyUnit
 from ...common.privacy.spending import Cost
-from ...common.processes.locks import turn_at
+from ...common.processes.locks import POSIX, turn_at
 from ...simulations.tables.frames import Source, digest_of
 from .spent import Spent, epsilon_left, fits
 
@@ -165,11 +165,12 @@ class Ledger:
         """
         try:
             write_private(self.path, (json.dumps(_json(content), indent=1) + "\n").encode())
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            if POSIX:
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
         except OSError as cause:
             raise DataError(
                 f"cannot write {self.path}: {cause}; make room for it, or give another"

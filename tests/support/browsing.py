@@ -21,7 +21,7 @@ CONTRAST = """() => {
   const behind = node => {
     for (; node; node = node.parentElement) {
       const colour = getComputedStyle(node).backgroundColor;
-      if (!colour.endsWith(", 0)")) return colour;
+      if (!/^rgba.* 0\\)$/.test(colour)) return colour;
     }
     return "rgb(255, 255, 255)";
   };
@@ -56,6 +56,43 @@ INACCESSIBLE = """() => {
       wrong.push(`no label: ${one.outerHTML}`);
   const ids = [...document.querySelectorAll("[id]")].map(one => one.id);
   if (new Set(ids).size !== ids.length) wrong.push("an id is used twice");
+  return wrong;
+}"""
+
+# What a reader cannot read of a page: boxes that stick out of it, tables that have to be scrolled on a
+# desktop, texts that their box cuts off, words that end on another line than they begin. What is longer than
+# `longest` letters without a space may be broken.
+UNREADABLE = """(longest) => {
+  const wrong = [], width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > width) wrong.push(`wider than ${width} px`);
+  const scrolled = node => node.closest && node.closest(".scroll, .wide, pre, .table-wrapper");
+  // What waits beside the window, such as the menu of a phone, is not shown.
+  const waits = node => node.getBoundingClientRect().left >= width || node.getBoundingClientRect().right <= 0;
+  const shown = node => node.checkVisibility() && node.getClientRects().length && !waits(node);
+  for (const node of document.querySelectorAll("body *")) {
+    if (!shown(node)) continue;
+    const style = getComputedStyle(node), box = node.getBoundingClientRect();
+    const cuts = ["hidden", "clip"].includes(style.overflowX) && node.innerText;
+    const overflows = node.scrollWidth > node.clientWidth + 1;
+    if (cuts && node.clientWidth > 1 && overflows) wrong.push(`cut off: ${node.innerText}`);
+    if (width >= 1280 && node.matches(".scroll, .wide") && overflows)
+      wrong.push(`has to be scrolled: ${node.innerText.slice(0, 80)}`);
+    if (!scrolled(node) && box.right > width + 1)
+      wrong.push(`sticks out: ${node.outerHTML.slice(0, 120)}`);
+  }
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (!text.parentElement || !shown(text.parentElement) || text.parentElement.closest("svg, pre")) continue;
+    const long = [...text.data.matchAll(/\\S+/g)].filter(one => one[0].length > longest);
+    for (const word of text.data.matchAll(/[\\p{L}\\p{N}]{2,}/gu)) {
+      if (long.some(one => one.index <= word.index && word.index < one.index + one[0].length)) continue;
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const boxes = [...range.getClientRects()].filter(one => one.width);
+      if (new Set(boxes.map(one => Math.round(one.top))).size > 1) wrong.push(`broken word: ${word[0]}`);
+    }
+  }
   return wrong;
 }"""
 
@@ -127,3 +164,22 @@ class Client:
         body = urlencode({"form_token": self.form_token} | (fields or {}))
         form = {"Origin": f"http://{self.authority}", "Content-Type": "application/x-www-form-urlencoded"}
         return self.ask("POST", self.base + path, body, **(form | headers))
+
+
+def unreadable(page, longest=24):
+    """What a reader cannot read of an open page on a phone and a desktop, in light and dark mode.
+
+    Args:
+        page: the page; its details are opened.
+        longest: letters of the longest word that may not be broken.
+    """
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    found = []
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        found += [f"{width} px: {one}" for one in page.evaluate(UNREADABLE, longest)]
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        pale = [one for one in page.evaluate(CONTRAST) if one[1] < 4.5]
+        found += [f"contrast {ratio:.1f} in {scheme}: {text.strip()[:80]}" for text, ratio in pale]
+    return found

@@ -125,6 +125,7 @@ class CountingContract:
         engine.close()
         return found
 
+    @pytest.mark.slow
     def test_every_code_is_the_one_that_python_gives(self):
         made = columns()[:: self.every]
         if not self.loads:
@@ -143,6 +144,7 @@ class CountingContract:
             ]
             assert wrong == []
 
+    @pytest.mark.slow
     def test_marginals_are_those_of_the_rows_in_memory(self):
         written = people()
         rows, table = self.rows(written), encoded(PEOPLE, written)
@@ -159,6 +161,7 @@ class CountingContract:
         assert rows.project(["code"]).marginal(["code"]).tolist() == table.marginal(["code"]).tolist()
         assert (rows.record_count, rows.domain) == (table.record_count, table.domain)
 
+    @pytest.mark.slow
     def test_codes_that_a_release_chose_are_counted(self):
         written = people()
         coding = Coding({"age": (0, 10, 47, PEOPLE["age"].size - 1)}, {"job": ("baker", "Baker")})
@@ -174,6 +177,7 @@ class CountingContract:
         asked = (("age", "job"), 17, 40, groups)
         assert rows.cell_codes(*asked).tolist() == table.cell_codes(*asked).tolist()
 
+    @pytest.mark.slow
     def test_labels_are_found_among_the_texts(self):
         written = people()
         texts, counts = self.rows(written).unlisted_texts("job")
@@ -199,6 +203,7 @@ class CountingContract:
         found, counts = rows.unlisted_texts("job")
         assert (found, counts.tolist()) == (["1.0", "\u00c5", "\u00e9"], [1, 1, 2])
 
+    @pytest.mark.slow
     def test_single_rows_come_in_their_order(self):
         written = people()
         rows, table = self.rows(written), encoded(PEOPLE, written)
@@ -207,6 +212,7 @@ class CountingContract:
         assert isinstance(loaded(rows), Table)
         assert loaded(rows).texts["job"].known == table.texts["job"].known
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("most", [1, 2, 300])
     def test_rows_of_a_person_beyond_the_first_ones_are_left_out(self, most):
         written, table = people(), encoded(PEOPLE, people())
@@ -222,6 +228,7 @@ class CountingContract:
         assert rows_left_out(engine, People("key", most)) == (300 - kept.record_count, 300)
         engine.close()
 
+    @pytest.mark.slow
     def test_the_digest_tells_changed_and_exchanged_rows(self):
         written = people(40)
         first = self.rows(written).digest()
@@ -268,6 +275,7 @@ class CountingContract:
         with pytest.raises(DataError, match="column 'code'"):
             self.rows(written)
 
+    @pytest.mark.slow
     def test_a_slow_statement_is_ended(self):
         engine = self.slow_engine()
         began = time.monotonic()
@@ -277,6 +285,7 @@ class CountingContract:
         engine.check_alive()
         engine.close()
 
+    @pytest.mark.slow
     def test_a_statement_is_ended_when_nobody_waits_for_it(self):
         engine, ended = self.slow_engine(), threading.Event()
 

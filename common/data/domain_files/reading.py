@@ -21,12 +21,15 @@ from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ..binning.scale import Scale
 from ..values import PLAIN, Notation, compose_texts
 from .form import VARIANTS
+from .others import described_by_others
 
 _LONG_FORM = {"attributes", "rules", "suggested_rules"}
 
 
 def parts_of(form: object) -> tuple[Mapping[str, Any], Any, Any]:
     """The entries, rules and suggested rules of a domain file; the rules are None where it has none.
+
+    Metadata of SDV and domains of dpsynth are read as such files; see `others`.
 
     All texts come back composed (`compose`).
 
@@ -39,6 +42,8 @@ def parts_of(form: object) -> tuple[Mapping[str, Any], Any, Any]:
     form = compose_texts(form)
     if not isinstance(form, Mapping):
         raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
+    if (described := described_by_others(form)) is not None:
+        return described.entries, None, None
     entries = form.get("attributes")
     # A column may have this name: its entry, unlike a list of columns, has a type.
     if (

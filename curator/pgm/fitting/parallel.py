@@ -27,7 +27,6 @@ Source: ABSyn, section VII and Algorithm 4: cliques trained in parallel, the lar
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique, Domain
 from ....common.data.view import View
 from ....common.measurement import Measurement
+from ....common.processes.workers import cores
 from ..inference.oracle import MarginalOracle
 from ..model import MarkovRandomField
 from ..structure.junction_tree import JunctionTree
@@ -212,13 +212,6 @@ def _fit_blocks(
         order = sorted(range(len(blocks)), key=lambda place: -blocks[place].cells)
         running = {place: pool.submit(fit, blocks[place]) for place in order}
         return [running[place].result() for place in range(len(blocks))]
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _tables(tree: JunctionTree, blocks: Sequence[_Block], fits: Sequence[MarkovRandomField]) -> list[Array]:

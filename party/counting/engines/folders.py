@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -12,6 +11,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO
+
+from ....common.processes.locks import POSIX, lock
 
 _PREFIX = "codes-"
 """Begins the name of every folder."""
@@ -30,11 +31,11 @@ class PrivateFolder:
 
     def __init__(self, parent: Path | None) -> None:
         place = Path(tempfile.gettempdir()) if parent is None else parent
-        with _lock_folder(place, fcntl.LOCK_SH):
+        with _lock_folder(place, shared=True):
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-            lock = open(self.path / _LOCK, "wb", opener=partial(os.open, mode=0o600))
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        self._delete = weakref.finalize(self, _delete_folder, self.path, lock)
+            locked = open(self.path / _LOCK, "wb", opener=partial(os.open, mode=0o600))
+            lock(locked.fileno())
+        self._delete = weakref.finalize(self, _delete_folder, self.path, locked)
 
     def delete(self) -> None:
         """Deletes the folder and what is in it, unless it was deleted before."""
@@ -45,7 +46,7 @@ def empty(parent: Path) -> None:
     """Creates a folder for them that only its owner can read; deletes those of processes that ended."""
     parent.mkdir(mode=0o700, exist_ok=True)
     parent.chmod(0o700)
-    with _lock_folder(parent, fcntl.LOCK_EX):
+    with _lock_folder(parent, shared=False):
         for left in parent.glob(f"{_PREFIX}*"):
             if not _in_use(left):
                 shutil.rmtree(left)
@@ -53,26 +54,29 @@ def empty(parent: Path) -> None:
 
 def _in_use(folder: Path) -> bool:
     try:
-        with (folder / _LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with (folder / _LOCK).open("rb") as locked:
+            return not lock(locked.fileno(), wait=False)
     except FileNotFoundError:
         return False
-    except BlockingIOError:
-        return True
-    return False
 
 
-def _delete_folder(folder: Path, lock: IO[bytes]) -> None:
+def _delete_folder(folder: Path, locked: IO[bytes]) -> None:
+    # Windows deletes no open file, and no daemon empties folders there.
+    if not POSIX:
+        locked.close()
     shutil.rmtree(folder, ignore_errors=True)
-    lock.close()
+    locked.close()
 
 
 @contextlib.contextmanager
-def _lock_folder(folder: Path, how: int) -> Iterator[None]:
-    """Holds a lock on a folder, so that none in it is seen before its own lock."""
+def _lock_folder(folder: Path, *, shared: bool) -> Iterator[None]:
+    """Holds a lock on a folder, so that none in it is seen before its own lock; only daemons need it."""
+    if not POSIX:
+        yield
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, how)
+        lock(descriptor, shared=shared)
         yield
     finally:
         os.close(descriptor)

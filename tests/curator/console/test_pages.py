@@ -15,7 +15,7 @@ from dpmosaic.curator.console.overview import state_of
 from dpmosaic.curator.console.pages import Place, curator_pages
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.parties.private_folder import journal_of
-from support.browsing import CONTRAST, INACCESSIBLE, Client, chromium, needs_browser
+from support.browsing import INACCESSIBLE, Client, chromium, needs_browser, unreadable
 from support.edits import edit
 
 WAIT_S = 300
@@ -160,12 +160,8 @@ sys.exit("error: " + nasty)
         operations.start("preflight", [])
         page.get_by_text("Last operation: preflight, not done.").wait_for(timeout=WAIT_S * 1000)
         page.locator("#live-checks .warning").wait_for()
-        for width in (390, 1280):
-            page.set_viewport_size({"width": width, "height": 844})
-            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate(INACCESSIBLE) == []
-            assert [found for found in page.evaluate(CONTRAST) if found[1] < 4.5] == []
+        assert unreadable(page) == []
+        assert page.evaluate(INACCESSIBLE) == []
         assert page.locator("img").count() == 0
         assert "\u202e" not in page.inner_text("body")
         assert told == []

@@ -12,7 +12,7 @@ from support.certificates import bounded, measured
 
 pytestmark = pytest.mark.slow
 
-VOID = {"meta", "link", "br"}
+VOID = {"meta", "link", "br", "wbr"}
 
 
 class Elements(HTMLParser):

@@ -79,7 +79,7 @@ def test_advice_counts_pairs_by_their_bounds(certificate):
     advice = advice_of(Certificate.from_json(certificate))
     assert any("2 of the 6 pairs" in text and "within 5%" in text for text in advice.good)
     assert any("for 4 pairs, within 20%" in text for text in advice.good)
-    assert any(text.startswith("3 pairs are not in the model") for text in advice.bad)
+    assert any(text.startswith("Pairs that are not in the model (3 of 6)") for text in advice.bad)
     assert not any("may have errors of more than" in text for text in advice.bad)
 
 
@@ -89,7 +89,7 @@ def test_advice_warns_of_loose_and_of_unknown_bounds(certificate):
         bound["total_variation"] = 0.5
     bad = advice_of(Certificate.from_json(certificate)).bad
     assert any(text.startswith("3 of the 6 pairs may have errors") for text in bad)
-    assert any(text.startswith("1 pairs have no error bound") for text in bad)
+    assert any(text.startswith("Pairs without an error bound (1 of 6)") for text in bad)
 
 
 def test_advice_warns_of_groups_smaller_than_the_noise_of_joint_counts(certificate):

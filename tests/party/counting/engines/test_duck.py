@@ -8,8 +8,6 @@ from dpmosaic.party.counting.engines.kinds import Kind
 from dpmosaic.party.sources.query import QuerySource
 from support.counting import CountingContract, loaded
 
-pytestmark = pytest.mark.slow
-
 TYPES = {
     Kind.WHOLE: "BIGINT",
     Kind.SINGLE: "FLOAT",
@@ -44,6 +42,7 @@ class TestDuckDB(CountingContract):
     def ask_slowly(self, engine):
         return engine._query("SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) % 7 = 1")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", [Kind.DATE, Kind.TEXT])
     def test_a_date_that_comes_after_another_is_counted_from_it(self, kind):
         gap = {"type": "date", "after": {"first": {"min": 0, "max": 9, "bins": 10}}, "nullable": True}

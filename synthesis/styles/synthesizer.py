@@ -8,16 +8,16 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ..common.data.workload import Workload
-from ..common.errors import DataError
-from ..common.privacy.budget import DEFAULT_DELTA
-from ..common.privacy.cost import Adjacency
-from ..curator.analysis.conditions import Where
-from ..curator.mechanisms.mechanism import Mechanism
-from ..simulations.tables.frames import DomainLike, Source
-from .ledgers.places import LedgerLike
-from .prior import PriorLike
-from .synthesize import RuleLike, synthesize
+from ...common.data.workload import Workload
+from ...common.errors import DataError
+from ...common.privacy.budget import DEFAULT_DELTA
+from ...common.privacy.cost import Adjacency
+from ...curator.analysis.conditions import Where
+from ...curator.mechanisms.mechanism import Mechanism
+from ...simulations.tables.frames import DomainLike, Source
+from ..ledgers.places import LedgerLike
+from ..prior import PriorLike
+from ..synthesize import RuleLike, synthesize
 
 
 @dataclass(eq=False)
