@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +15,7 @@ from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
 from .key_commands import decrypt, encrypt
+from .listening_commands import inbox, listen, mailbox
 from .options import Settings, SpreadsheetSafe, parse_settings
 from .plan_command import plan
 from .results.table_format import Format, TableFile, TableFormat
@@ -103,44 +102,13 @@ def federation(
         out.write_text(text, encoding="utf-8")
 
 
-@curator_commands.command()
-def inbox(
-    folder: _Folder,
-    answer: Annotated[Path, typer.Argument(help="The file that `dpmosaic party answer` wrote.")],
-) -> None:
-    """Take in the answer of a party by files; a release that waits for it goes on."""
-    from .parties.home import CuratorHome
-
-    tell(f"taken in: {CuratorHome.open(folder).take_answer(answer)}")
+curator_commands.command()(inbox)
 
 
-@curator_commands.command()
-def listen(
-    folder: _Folder,
-    address: Annotated[str, typer.Option(help="host:port on which enrolled parties dial this curator.")],
-) -> None:
-    """Listen for parties that dial this curator, between its releases too, so that several may run at once.
+curator_commands.command()(listen)
 
-    Logs one JSON object for each party that comes or goes. Ends at SIGTERM.
-    """
-    from ..common.processes.stopping import Stop
-    from .parties.home import CuratorHome
 
-    def report_attached(party: str, up: bool) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        tell(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
-
-    def report_reload(error: Exception | None) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        tell(json.dumps({"time": now, "event": "reload", "error": "" if error is None else str(error)}))
-
-    stop = Stop().at_signals()
-    with contextlib.closing(
-        CuratorHome.open(folder).listener(address, report_attached, report_reload)
-    ) as listener:
-        listener.start()
-        tell(f"listening for {', '.join(sorted(listener.names))}", err=True)
-        stop.wait()
+curator_commands.command()(mailbox)
 
 
 curator_commands.command()(plan)

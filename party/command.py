@@ -85,7 +85,8 @@ def answer(
     from .serving.by_files import answer_file
 
     done = answer_file(PartyHome.open(folder), request, out)
-    tell(f"release {done.release_id}, curator {done.curator}: {done.calls} calls answered")
+    header = done.bundle.header
+    tell(f"release {header.release_id}, curator {header.recipient}: {done.calls} calls answered")
     tell(f"charged now: rho {done.charged:.6g}; carry {out} to the curator")
     if done.refusal is not None:
         tell(f"refused, as the answer says: {done.refusal}", err=True, fg=typer.colors.YELLOW)

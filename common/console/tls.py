@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import DataError
-from ..federation.keyring import check_private
+from ..federation.private_files import check_private
 from .signing_in import PEER
 
 

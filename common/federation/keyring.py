@@ -13,13 +13,7 @@ from ..crypto.certificates import Certificate, check_name, new_tls_key, self_sig
 from ..crypto.identity import Identity
 from ..errors import DataError
 from .handover import Handover, read_handovers, up_to
-from .private_files import check_database as check_database
-from .private_files import check_private as check_private
-from .private_files import check_protected as check_protected
-from .private_files import private_draft as private_draft
-from .private_files import private_file as private_file
-from .private_files import read_private as read_private
-from .private_files import write_private as write_private
+from .private_files import read_private, write_private
 from .sealed_keys import IDENTITY, TLS_KEY, read_secret, write_secret
 
 FOLDER = "identity"

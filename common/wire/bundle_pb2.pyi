@@ -54,3 +54,21 @@ class BundledReply(_message.Message):
     call: bytes
     replies: _containers.RepeatedScalarFieldContainer[bytes]
     def __init__(self, call: _Optional[bytes] = ..., replies: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class MailboxRequest(_message.Message):
+    __slots__ = ("sender", "recipient", "sent_us", "wait_s", "held", "answer_bytes", "answer_digest")
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
+    SENT_US_FIELD_NUMBER: _ClassVar[int]
+    WAIT_S_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    sender: str
+    recipient: str
+    sent_us: int
+    wait_s: int
+    held: _containers.RepeatedScalarFieldContainer[str]
+    answer_bytes: int
+    answer_digest: bytes
+    def __init__(self, sender: _Optional[str] = ..., recipient: _Optional[str] = ..., sent_us: _Optional[int] = ..., wait_s: _Optional[int] = ..., held: _Optional[_Iterable[str]] = ..., answer_bytes: _Optional[int] = ..., answer_digest: _Optional[bytes] = ...) -> None: ...

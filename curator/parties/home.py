@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
-from ...common.federation.keyring import CERTIFICATE, Keyring, write_private
+from ...common.federation.keyring import CERTIFICATE, Keyring
+from ...common.federation.private_files import write_private
 from ...common.processes.reread import Reread
 from .marks import Marks
 
 if TYPE_CHECKING:
+    from ...common.wire.bundles import Bundle
     from .attached import Admitted, AttachedConnection
     from .by_files.connection import FilesConnection
     from .by_files.mailbox import Mailbox
@@ -27,7 +29,7 @@ ATTACHED = "attached"
 """Stands for the address of a party or dealer that dials the curator."""
 
 BY_FILES = "files"
-"""Stands for the address of a party without a network."""
+"""Stands for the address of a party that nobody dials: files go there and back, carried or by the mailbox."""
 
 _NO_RELEASE = "0" * 32
 """In place of a release's id in the first file for a party, which asks what it holds."""
@@ -119,21 +121,46 @@ class CuratorHome:
         return mailbox.path(sent.number)
 
     def take_answer(self, file: Path) -> Path:
-        """Takes a file that a party by files wrote into the inbox; returns where it is.
+        """Takes a file that a party by files wrote into the inbox; see `take`.
 
         Raises:
             DataError: it cannot be read.
-            ProtocolError: it answers no file of this curator, or was altered, cut, or written by another.
         """
         from .by_files.mailbox import read_answer
 
-        bundle = read_answer(file)
-        if self.addresses().get(bundle.header.sender) != BY_FILES:
+        return self.take(read_answer(file))
+
+    def take(self, answer: Bundle) -> Path:
+        """Takes the answer of a party by files into the inbox; returns where it is.
+
+        Raises:
+            ProtocolError: it answers no file of this curator, or was altered, cut, or written by another.
+        """
+        header = answer.header
+        if header.sender not in self.identities_by_files():
             raise ProtocolError(
                 f"expected an answer of a party that is enrolled with --by-files, got one of "
-                f"{bundle.header.sender!r}; enroll its card, or take the file to the right curator"
+                f"{header.sender!r}; enroll its card, or take the file to the right curator"
             )
-        return self._mailbox(bundle.header.sender, bundle.header.release_id).take(bundle)
+        return self._mailbox(header.sender, header.release_id).take(answer)
+
+    def bundles_for(self, name: str) -> list[Path]:
+        """The files for a party by files that wait for an answer, of all releases."""
+        from .by_files.mailbox import releases_of
+
+        boxes = [self._mailbox(name, release) for release in releases_of(self.folder, name)]
+        return [box.path(out.number) for box in boxes if (out := box.waits()) is not None]
+
+    def boxes_of(self, name: str) -> list[Path]:
+        """The folders of the files for a party by files and of those from it, as far as there are any."""
+        from .by_files.mailbox import INBOX, OUTBOX
+
+        return [box for box in (self.folder / OUTBOX / name, self.folder / INBOX / name) if box.exists()]
+
+    def identities_by_files(self) -> dict[str, bytes]:
+        """The identities of parties by files, by name."""
+        cards, addresses = self.cards(), self.addresses()
+        return {name: card.identity for name, card in cards.items() if addresses.get(name) == BY_FILES}
 
     def clear_files(self, release_id: str) -> None:
         """Deletes the files between this curator and parties by files of a release that is finished."""
@@ -154,6 +181,11 @@ class CuratorHome:
                 f"expected names and addresses in {path}, got something else; enroll the parties again"
             )
         return {str(name): str(address) for name, address in form.items()}
+
+    def enrolment_files(self) -> list[Path]:
+        """The files that say who is enrolled, and the curator's certificate."""
+        cards = sorted((self.folder / _CARDS).glob("*.json"))
+        return [self.keyring.folder / CERTIFICATE, self.folder / _ADDRESSES, *cards]
 
     def federation(self) -> FederationList:
         """All cards, for the parties and dealers to pin.
@@ -186,7 +218,7 @@ class CuratorHome:
             raise DataError(
                 "expected parties or dealers that dial this curator, got none; enroll them with --attached"
             )
-        return Listener(self.folder, Reread(self._dialling, self._enrolment_files), address, told, reloaded)
+        return Listener(self.folder, Reread(self._dialling, self.enrolment_files), address, told, reloaded)
 
     @contextlib.contextmanager
     def links(
@@ -266,11 +298,6 @@ class CuratorHome:
         from .by_files.mailbox import Mailbox
 
         return Mailbox(self.folder, self.keyring, self.cards()[name], release_id)
-
-    def _enrolment_files(self) -> list[Path]:
-        """The files that say who is enrolled, and the curator's certificate."""
-        cards = sorted((self.folder / _CARDS).glob("*.json"))
-        return [self.keyring.folder / CERTIFICATE, self.folder / _ADDRESSES, *cards]
 
     def _dialling(self) -> Admitted:
         """All of the enrolled that dial the curator."""

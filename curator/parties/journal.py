@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
-from ...common.federation.keyring import check_database
+from ...common.federation.private_files import check_database
 from ...common.formats import Format
 from ...common.processes.locks import exclusive
 

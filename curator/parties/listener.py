@@ -18,7 +18,7 @@ from pathlib import Path
 import grpc
 
 from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
-from ...common.federation.keyring import read_private, write_private
+from ...common.federation.private_files import read_private, write_private
 from ...common.processes.locks import exclusive
 from ...common.wire import attached
 from ...common.wire.sending import Sending

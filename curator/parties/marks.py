@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.federation.keyring import read_private, write_private
+from ...common.federation.private_files import read_private, write_private
 from ...common.history import START, Mark
 from ...common.processes.locks import turn_at
 

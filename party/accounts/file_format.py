@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from ...common.errors import DataError
-from ...common.federation.keyring import check_database
+from ...common.federation.private_files import check_database
 from ...common.formats import Format
 
 _SCHEMA = """

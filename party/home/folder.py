@@ -22,14 +22,8 @@ from ...common.federation.card import (
     check_name_of_role,
     read_json,
 )
-from ...common.federation.keyring import (
-    CERTIFICATE,
-    Keyring,
-    check_database,
-    check_protected,
-    private_file,
-    write_private,
-)
+from ...common.federation.keyring import CERTIFICATE, Keyring
+from ...common.federation.private_files import check_database, check_protected, private_file, write_private
 from ...common.processes.locks import check_posix, exclusive, lock
 from ..accounts.file_format import create_database
 from ..names import LEDGER as LEDGER
@@ -69,6 +63,7 @@ class Opened:
         notify: how its operator is told of events; None for not at all.
         watched: event -> condition of the role, of which its operator is told.
         direct: openings from party to party without the curator.
+        authorities: PEM file of the authorities of a mailbox's certificate; None for those of the machine.
     """
 
     role: Role[Any]
@@ -81,6 +76,7 @@ class Opened:
     notify: Notify | None = None
     watched: dict[str, Condition] = field(default_factory=dict)
     direct: Direct | None = None
+    authorities: Path | None = None
 
 
 @dataclass(frozen=True)

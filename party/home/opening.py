@@ -71,6 +71,7 @@ def open_party(home: Home) -> Iterator[Opened]:
             settings.notify,
             watched,
             direct,
+            serve.authorities_file(home.folder),
         )
 
 

@@ -19,7 +19,8 @@ from typing import IO, Any
 
 from ...common.bounded import LONGEST_TEXT_BYTES, json_of, read_bytes, toml_of
 from ...common.errors import DataError
-from ...common.federation.keyring import FOLDER, private_draft
+from ...common.federation.keyring import FOLDER
+from ...common.federation.private_files import private_draft
 from ...common.formats import copy_database
 from ...common.history import Mark
 from ...common.version import __version__

@@ -192,8 +192,14 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
         attach: Annotated[
             str | None, typer.Option(help="host:port of the curator to dial, instead of listening.")
         ] = None,
+        through: Annotated[
+            str | None,
+            typer.Option(
+                help="https:// address of the curator's mailbox, for a party that is reached by files."
+            ),
+        ] = None,
         curator: Annotated[
-            str | None, typer.Option(help="With --attach: curator to dial, if several.")
+            str | None, typer.Option(help="With --attach or --through: curator to dial, if several.")
         ] = None,
         metrics: Annotated[
             str | None, typer.Option(help="host:port for Prometheus, or a port on localhost.")
@@ -204,8 +210,8 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
         ] = False,
     ) -> None:
         """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
-        if listen is not None and attach is not None:
-            raise DataError("expected --listen or --attach, got both; give one of them")
+        if sum(way is not None for way in (listen, attach, through)) > 1:
+            raise DataError("expected one of --listen, --attach and --through, got several; give one of them")
         from ..serving.daemon import serve as serve_home
 
         serve_home(
@@ -213,6 +219,7 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
             sys.stderr,
             listen=listen,
             attach=attach,
+            through=through,
             curator=curator,
             metrics=metrics,
             until_ends=sys.stdin.fileno() if until_input_ends else None,

@@ -23,6 +23,7 @@ SERVE = Table(
         "metrics": Key(Text(), "host:port for Prometheus."),
         "proxy": Key(_PROXY, "The HTTP proxy through which the daemon dials a curator."),
         "proxy_login": Key(_LOGIN, "Where USER:PASSWORD for the proxy is."),
+        "authorities": Key(Text(), "PEM file of the authorities of a mailbox, or of a proxy that inspects."),
         "keep_log_days": Key(whole(1), "Days for which lines of the logs in the folder are kept."),
     }
 )
@@ -38,6 +39,8 @@ class Serve:
         metrics: host and port for Prometheus; None for no metrics.
         proxy: URL of the HTTP proxy through which the daemon dials a curator; None for none.
         proxy_login: where user and password for it are; None if it asks for none.
+        authorities: PEM file of the authorities that may issue the certificate of a mailbox, or of a proxy
+            that inspects what passes; None for those of the machine.
         keep_log_days: days for which lines of the logs in the folder are kept; None for ever.
     """
 
@@ -45,6 +48,7 @@ class Serve:
     metrics: str | None
     proxy: str | None
     proxy_login: str | None = None
+    authorities: str | None = None
     keep_log_days: int | None = None
 
     @classmethod
@@ -56,8 +60,13 @@ class Serve:
             section.get("metrics"),
             section.get("proxy"),
             section.get("proxy_login"),
+            section.get("authorities"),
             section.get("keep_log_days"),
         )
+
+    def authorities_file(self, folder: Path) -> Path | None:
+        """The file of authorities, whose path counts from the policy's folder; None for none."""
+        return None if self.authorities is None else folder / self.authorities
 
     def proxy_url(self, folder: Path) -> str | None:
         """The proxy's URL, a secret with user and password in it if the policy names them; None for none.

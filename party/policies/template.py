@@ -58,8 +58,9 @@ together = false                 # only if all of them take part, so that every 
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
-# proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
+# proxy = "http://proxy:3128"    # with --attach or --through: dials the curator through this HTTP proxy
 # proxy_login = "file:proxy.txt" # its USER:PASSWORD: in a file with mode 600, or in a variable, env:NAME
+# authorities = "authority.pem"  # with --through: who may issue certificates, as of a proxy that inspects
 # keep_log_days = 400            # of shareable.log and console.log; without it, their lines are never deleted
 
 [direct]

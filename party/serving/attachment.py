@@ -15,19 +15,13 @@ from ...common.wire import attached
 from ...common.wire.status import error_of, reason, status_of
 from .calls import Call
 from .events import Event, Log, silent
+from .proxies import proxy_says
 from .servicer import PartyServicer
 
 STREAMS = 2
 """Number of concurrent calls of a curator to one party; a release needs one."""
 
 _PROXY_SAYS = re.compile(r"proxy returned response code ([0-9]{3})")
-_OF_PROXY = {
-    "407": "the proxy of [serve] asks for a user and a password, or refuses those that it got (407); name "
-    "where they are in proxy_login",
-    "403": "the proxy of [serve] does not pass connections on to the curator's address (403); ask whoever "
-    "runs it to allow this host and port",
-}
-"""What the answers of a proxy mean."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 5.0
 
@@ -176,7 +170,7 @@ class Attachment:
 def _why(call: grpc.RpcError) -> str:
     """Why a stream was not taken, in plain words."""
     if found := _PROXY_SAYS.search((call.details() or "").lower()):
-        return _OF_PROXY.get(found[1], f"the proxy of [serve] refused to pass the connection on ({found[1]})")
+        return proxy_says(found[1])
     if isinstance(error_of(call, "curator"), ProtocolError):
         return (
             "the TLS handshake with the curator failed: expected that each side shows the certificate that "

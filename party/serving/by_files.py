@@ -1,7 +1,7 @@
-"""A party without a daemon: one process answers one bundle of calls that somebody carried here.
+"""Bundles of calls and their answers: one that somebody carried here, or those of a curator's mailbox.
 
-It opens the folder as the daemon does, and asks the same servicer: what is refused, charged or answered again
-without a charge does not depend on how a call comes.
+The same servicer is asked as over a network: what is refused, charged or answered again without a charge does
+not depend on how a call comes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from ...common.bounded import read_bytes
 from ...common.errors import ApprovalPending, DataError, MosaicError, PartyUnavailable, ProtocolError
 from ...common.federation.card import Card
-from ...common.federation.keyring import private_draft
+from ...common.federation.private_files import private_draft
 from ...common.wire.bundles import (
     MOST_BYTES,
     Bundle,
@@ -41,15 +41,13 @@ class Answered:
     """What one bundle led to.
 
     Attributes:
-        release_id: release that the bundle names.
-        curator: who asked.
+        bundle: the replies, for the curator that asked.
         calls: number of calls that were answered.
         refusal: why the next call was refused; None if all were answered.
         charged: zCDP that was charged meanwhile.
     """
 
-    release_id: str
-    curator: str
+    bundle: Bundle
     calls: int
     refusal: MosaicError | None
     charged: float
@@ -74,23 +72,42 @@ def answer_file(home: Home, request: Path, out: Path) -> Answered:
     with told_if_full(home.folder), home.claim():
         home.check_files()
         bundle = _read(request)
-        curator = _curator_of(home, bundle.header)
-        calls = decode_calls(bundle.open(home.keyring.identity, curator.identity))
+        _curator_of(home, bundle.header)
         with (
             log_of(home, SHAREABLE_LOG) as shareable,
             open(os.devnull, "w", encoding="utf-8") as nowhere,
             home.open_role() as opened,
         ):
             checks = opened.checks | {"disk": partial(check_room, home.folder)}
-            before = _total_spent(opened.ledger)
             servicer = PartyServicer(opened.role, checks=checks)
-            replies = _replies(servicer, calls, curator.identity, EventLog(nowhere, shareable))
-            charged = _total_spent(opened.ledger) - before
-        own = home.keyring.name
-        header = Header(own, curator.name, bundle.header.release_id, bundle.header.number, bundle.digest)
-        sealed = seal_bundle(header, encode_replies(replies), home.keyring.identity, curator.identity)
-        _write(out, sealed.to_bytes())
-    return Answered(header.release_id, curator.name, len(replies.replies), replies.refusal, charged)
+            answered = answer_bundle(home, servicer, opened.ledger, bundle, EventLog(nowhere, shareable))
+        _write(out, answered.bundle.to_bytes())
+    return answered
+
+
+def answer_bundle(home: Home, servicer: PartyServicer, ledger: Ledger, bundle: Bundle, log: Log) -> Answered:
+    """Answers a bundle of calls, however it came.
+
+    Args:
+        home: folder of the party.
+        servicer: answers calls of its role.
+        ledger: its ledger.
+        bundle: as it was read.
+        log: receives an event for every call.
+
+    Raises:
+        ProtocolError: it was altered, cut, or written by or for another.
+        ApprovalPending: an operator of this party has to decide first.
+        PartyUnavailable: the disk is full.
+    """
+    curator = _curator_of(home, bundle.header)
+    calls = decode_calls(bundle.open(home.keyring.identity, curator.identity))
+    before = _total_spent(ledger)
+    replies = _replies(servicer, calls, curator.identity, log)
+    asked = bundle.header
+    header = Header(home.keyring.name, curator.name, asked.release_id, asked.number, bundle.digest)
+    sealed = seal_bundle(header, encode_replies(replies), home.keyring.identity, curator.identity)
+    return Answered(sealed, len(replies.replies), replies.refusal, _total_spent(ledger) - before)
 
 
 def _read(request: Path) -> Bundle:

@@ -9,15 +9,19 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TextIO
 
-from ...common.processes.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
+from ...common.errors import DataError
+from ...common.federation.card import PARTY, Card
+from ...common.processes.notices import APPROVAL_WAITS, CERTIFICATE_ENDS, UNHEALTHY, Notifier
 from ...common.processes.reread import Reread
 from ...common.processes.stopping import Stop
 from ..disk import check_room, told_if_full
 from ..home.folder import SHAREABLE_LOG, Home, Opened
 from ..policies.direct import NO_DIRECT
 from .attachment import Attachment
+from .collecting import Collector
 from .events import Event, EventLog, Log
 from .health import Health, failure
+from .https import Place
 from .log_files import log_of
 from .metrics import Metrics
 from .server import PartyServer
@@ -36,6 +40,7 @@ def serve(
     *,
     listen: str | None = None,
     attach: str | None = None,
+    through: str | None = None,
     curator: str | None = None,
     metrics: str | None = None,
     until_ends: int | None = None,
@@ -47,18 +52,33 @@ def serve(
         log_to: receives the full log; the shareable log is in the folder.
         listen: host and port, instead of the policy's.
         attach: host and port of a curator to dial, instead of listening.
+        through: address of a curator's mailbox, from which a party fetches files, instead of listening.
         curator: name of that curator; None if only one is pinned.
         metrics: host and port for Prometheus, instead of the policy's.
         until_ends: file descriptor of a pipe; the daemon also stops at its end, as when the writer dies.
 
     Raises:
-        DataError: the folder is inconsistent, the address is in use, or the disk is full.
+        DataError: the folder is inconsistent, the address is in use or none, or the disk is full.
     """
+    if through is not None and home.role != PARTY:
+        raise DataError(
+            "expected a party to fetch files from a mailbox, got a dealer, which deals all the time; let it "
+            "listen, or attach"
+        )
     stop = Stop().at_signals()
     if until_ends is not None:
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with told_if_full(home.folder):
-        _serve(home, log_to, stop, listen=listen, attach=attach, curator=curator, metrics=metrics)
+        _serve(
+            home,
+            log_to,
+            stop,
+            listen=listen,
+            attach=attach,
+            through=through,
+            curator=curator,
+            metrics=metrics,
+        )
 
 
 def _serve(
@@ -68,6 +88,7 @@ def _serve(
     *,
     listen: str | None,
     attach: str | None,
+    through: str | None,
     curator: str | None,
     metrics: str | None,
 ) -> None:
@@ -85,7 +106,7 @@ def _serve(
                 counting = Metrics(opened.ledger, opened.lifetime, checks, home.role)
                 log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
                 log = counting.counting_log(log)
-            if attach is None:
+            if attach is None and through is None:
                 server = PartyServer(servicer, side, listen or opened.listen, Health(checks, log), log)
                 checks["reload"] = server.certificates.check_current
                 server.start()
@@ -94,22 +115,39 @@ def _serve(
                 end_in_time(log)
                 server.stop(_GRACE_S)
             else:
-                address = attach
-                dialled = home.curator(curator)
-                attachment = Attachment(
-                    servicer,
-                    lambda: home.channel_to(dialled.name, address, opened.proxy),
-                    dialled.identity,
-                    log,
-                )
-                checks["link"] = attachment.check_link
-                attachment.start()
+                link = _link(home, opened, servicer, log, attach, through, home.curator(curator))
+                checks["link"] = link.check_link
+                link.start()
                 with _tell_operator(home, opened, log):
                     stop.wait()
                 end_in_time(log)
-                attachment.stop()
+                link.stop()
             if counting is not None:
                 counting.stop()
+
+
+def _link(
+    home: Home,
+    opened: Opened,
+    servicer: PartyServicer,
+    log: Log,
+    attach: str | None,
+    through: str | None,
+    curator: Card,
+) -> Attachment | Collector:
+    """What dials a curator: its listener, or its mailbox."""
+    if through is not None:
+        place = Place(through, opened.proxy, opened.authorities)
+        waiting = opened.watched[APPROVAL_WAITS]
+        return Collector(home, servicer, opened.ledger, place, curator, waiting, log)
+    assert attach is not None
+    address = attach
+    return Attachment(
+        servicer,
+        lambda: home.channel_to(curator.name, address, opened.proxy),
+        curator.identity,
+        log,
+    )
 
 
 @contextlib.contextmanager

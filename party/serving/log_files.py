@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from ...common.bounded import json_of
-from ...common.federation.keyring import private_draft
+from ...common.federation.private_files import private_draft
 from ..home.folder import Home
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...common.bounded import fraction_of, json_of, read_bytes
 from ...common.errors import BudgetError, DataError
-from ...common.federation.keyring import write_private
+from ...common.federation.private_files import write_private
 from ...common.forms.several import Either, ListOf
 from ...common.forms.tables import Key, Table
 from ...common.forms.values import Choice, Null, Number, Text, Truth, whole

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...common.federation.keyring import write_private
+from ...common.federation.private_files import write_private
 from ...common.processes.locks import turn_at
 from ...simulations.tables.arrow_tables import ArrowTable
 from ...simulations.tables.frames import Source, digest_of

@@ -137,7 +137,7 @@ def tables_of_sdv(form: object) -> DescribedTables:
     if not is_of_sdv(form):
         raise DataError("expected metadata of SDV, got something else; name its file")
     with _well_formed(_SAVED):
-        return _related(form)
+        return _tables_of(form)
 
 
 @contextlib.contextmanager
@@ -155,7 +155,7 @@ def _well_formed(what: str) -> Iterator[None]:
         ) from None
 
 
-def _related(form: Any) -> DescribedTables:
+def _tables_of(form: Any) -> DescribedTables:
     tables = _tables(form)
     relations: dict[str, dict[str, str]] = {}
     bound: dict[str, set[object]] = {name: set() for name in tables}

@@ -1,1 +1,1 @@
-"""Parties without a network: calls go out as files, and people carry the answers back."""
+"""Parties that nobody dials: calls go out as files; people carry them, or parties fetch them over HTTPS."""

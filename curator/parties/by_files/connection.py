@@ -110,7 +110,8 @@ class FilesConnection:
             if time.monotonic() >= until:
                 raise AnswerPending(
                     f"party {self._mailbox.party!r} is reached by files, and its answer is not here: carry "
-                    "the file to it, and bring its answer by `dpmosaic curator inbox`"
+                    "the file to it, and bring its answer by `dpmosaic curator inbox`, or look into the logs "
+                    "of `dpmosaic curator mailbox` and of the party"
                 )
             time.sleep(_INBOX_S)
             with self._lock:
@@ -159,5 +160,6 @@ class FilesConnection:
         path = self._mailbox.path(number)
         self._told(
             f"carry {path} to party {self._mailbox.party!r}, where `dpmosaic party answer` answers it; take "
-            f"the answer in by: dpmosaic curator inbox {self._mailbox.folder} FILE"
+            f"the answer in by: dpmosaic curator inbox {self._mailbox.folder} FILE; or let the party do both "
+            "--through `dpmosaic curator mailbox`"
         )

@@ -15,7 +15,8 @@ from pathlib import Path
 from ....common.bounded import json_of, read_bytes
 from ....common.errors import AnswerPending, DataError, ProtocolError
 from ....common.federation.card import Card
-from ....common.federation.keyring import Keyring, read_private, write_private
+from ....common.federation.keyring import Keyring
+from ....common.federation.private_files import read_private, write_private
 from ....common.wire.bundles import (
     MOST_BYTES,
     Bundle,
@@ -178,6 +179,11 @@ class Mailbox:
 
     def _got_at(self, number: int) -> Path:
         return self._in / _name(self._release_id, number)
+
+
+def releases_of(folder: Path, party: str) -> list[str]:
+    """Ids of the releases in which a party was asked something by files, of a curator's folder."""
+    return sorted(path.stem for path in (folder / OUTBOX / party).glob("*.json"))
 
 
 def read_answer(path: Path) -> Bundle:

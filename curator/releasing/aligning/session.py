@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ....common.errors import DataError
 from ....common.federation.card import as_text
-from ....common.federation.keyring import write_private
+from ....common.federation.private_files import write_private
 from ....common.protocols.alignment.plan import AlignmentPlan
 from ...certificates.alignment import AlignmentCertificate
 from ...parties.asking import Asking

@@ -6,7 +6,8 @@ import pytest
 
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.federation.keyring import FOLDER, Keyring, private_draft, private_file, write_private
+from dpmosaic.common.federation.keyring import FOLDER, Keyring
+from dpmosaic.common.federation.private_files import private_draft, private_file, write_private
 
 
 def test_new_keys_are_loaded_again_and_only_their_owner_can_read_them(tmp_path):

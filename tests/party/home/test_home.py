@@ -20,7 +20,7 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.federation import sealed_keys
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.federation.handover import Handover
-from dpmosaic.common.federation.keyring import write_private
+from dpmosaic.common.federation.private_files import write_private
 from dpmosaic.common.processes.reread import Reread
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.home.folder import LEDGER
