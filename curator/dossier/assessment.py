@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .card import promise_in_words, purpose_of
+from .card import more_releases, promise_in_words, purpose_of
 from .document import Answer, Document, Section, from_certificate, from_institution, from_program
 from .institution import Institution
 from .subject import Subject
@@ -63,12 +63,7 @@ def impact_assessment(subject: Subject, institution: Institution) -> Document:
                 (
                     from_certificate("Singling out, linking, inferring a person from the table", residual),
                     from_certificate("Participants who collude", subject.collusion or subject.trust),
-                    from_program(
-                        "More releases of the same records",
-                        "Ledgers add up all costs and refuse what exceeds a lifetime budget. A "
-                        "release from one "
-                        "place has none: its holder counts.",
-                    ),
+                    more_releases("More releases of the same records", subject),
                     from_program(
                         "A wrong promise",
                         "Certificates are verified by two programs that share no code, from what "

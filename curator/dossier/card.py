@@ -103,6 +103,17 @@ def _not_for() -> Answer:
     )
 
 
+def more_releases(question: str, subject: Subject) -> Answer:
+    """What becomes of the promise with other releases of the same records."""
+    if subject.sharing:
+        return from_certificate(question, subject.sharing)
+    return from_program(
+        question,
+        "Their costs add up. A ledger, of each party or beside the table, reserves them before noise is "
+        "drawn, and refuses what exceeds its limit.",
+    )
+
+
 def _promise(subject: Subject) -> Section:
     spent = "the certificate does not state it"
     if subject.epsilon_spent is not None:
@@ -122,6 +133,7 @@ def _promise(subject: Subject) -> Section:
                 f"at most {subject.guess:.3f}.",
             ),
             from_certificate("How much of it was used?", spent),
+            more_releases("What of other releases of the same records?", subject),
             from_certificate("Who had to be trusted?", subject.trust),
             *(
                 [from_certificate("Who could read more together?", subject.collusion)]

@@ -6,7 +6,7 @@ Source: Near, Darais, Lefkovitz, Howarth, "Guidelines for Evaluating Differentia
 
 from __future__ import annotations
 
-from .card import promise_in_words, purpose_of
+from .card import more_releases, promise_in_words, purpose_of
 from .document import Document, Section, from_certificate, from_institution, from_program
 from .institution import Institution
 from .subject import Subject
@@ -47,11 +47,7 @@ def _guarantee(subject: Subject) -> Section:
                 "the same "
                 "noise has about twice the epsilon of zero-out.",
             ),
-            from_program(
-                "What of several releases of the same records?",
-                "Their costs add up. Each party's ledger reserves them against a lifetime budget and refuses "
-                "what exceeds it; a release from one place has no ledger, and its holder adds them up.",
-            ),
+            more_releases("What of several releases of the same records?", subject),
         ),
     )
 

@@ -18,6 +18,7 @@ from ..analysis.release import Release, load
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE
+from ..people.lifetime import Lifetime
 from ..people.release import PeopleRelease, load_people
 from ..people.tables import released_domain
 from ..report.promise import adjacency_in_words, promise_of
@@ -141,6 +142,7 @@ class Subject:
         asked: day on which the parties were asked; empty if there is none.
         files: name of each published file -> its SHA-256.
         digest: SHA-256 of the certificate, as hexadecimal digits.
+        sharing: of releases that share a promise, which one it is, in words; empty if it shares none.
     """
 
     tables: tuple[DescribedTable, ...]
@@ -173,6 +175,7 @@ class Subject:
     asked: str
     files: Mapping[str, str]
     digest: str
+    sharing: str = ""
 
     @classmethod
     def load(cls, folder: Path) -> Subject:
@@ -236,6 +239,16 @@ def of_people(release: PeopleRelease) -> Subject:
         unit=made.privacy_unit,
         epsilon_spent=made.epsilon_spent,
         steps=parts,
+        sharing="" if made.lifetime is None else _sharing(made.lifetime, made.epsilon_spent),
+    )
+
+
+def _sharing(lifetime: Lifetime, epsilon_spent: float | None) -> str:
+    together = "" if epsilon_spent is None else f", which have spent epsilon {epsilon_spent:.4g} together"
+    return (
+        f"{lifetime.releases} releases of the same people share this promise: each adds rows to those "
+        f"before. This is number {lifetime.number}, with rows up to {lifetime.until}; it contains the "
+        f"certificates of those before it{together}."
     )
 
 

@@ -18,6 +18,9 @@ from dpmosaic.command import app
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
+from dpmosaic.curator.dossier.card import data_card
+from dpmosaic.curator.dossier.institution import Institution
+from dpmosaic.curator.dossier.subject import Subject
 from dpmosaic.curator.people.certificate import PeopleCertificate
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.synthesis.ledgers.places import beside
@@ -139,6 +142,18 @@ def test_all_releases_together_promise_what_was_promised_by_the_closed_form(chai
         assert certificate.zcdp_rho_spent == spent
         assert certificate.epsilon_spent == gaussian_epsilon(math.sqrt(2 * spent), 1e-6)
         assert (certificate.lifetime.number, certificate.lifetime.releases) == (number, 3)
+
+
+def test_the_dossier_says_with_which_releases_the_promise_is_shared(chain):
+    folder, _ = chain
+    subject = Subject.load(folder / str(YEARS[1]))
+    spent = certificate_of(folder, YEARS[1]).epsilon_spent
+    assert f"This is number 2, with rows up to {YEARS[1]}" in subject.sharing
+    assert f"spent epsilon {spent:.4g} together" in subject.sharing
+    answers = [
+        answer.text for section in data_card(subject, Institution()).sections for answer in section.answers
+    ]
+    assert subject.sharing in answers
 
 
 def test_a_folder_is_verified_with_the_releases_that_it_continues(chain):
