@@ -98,9 +98,9 @@ def _lock_file(path: Path) -> IO[str] | None:
     except OSError:
         return None
     with suppress(OSError):
-        while time.monotonic() <= waits_until:
-            if lock(file.fileno(), wait=False):
-                return file
+        while not (locked := lock(file.fileno(), wait=False)) and time.monotonic() <= waits_until:
             time.sleep(0.02)
+        if locked:
+            return file
     file.close()
     return None
