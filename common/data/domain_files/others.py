@@ -45,6 +45,7 @@ class Described:
         entries: column -> entry of a domain file; keys that bind it to other tables are not among them.
         learned: columns of which it says neither bounds nor categories, so that a release learns them.
         dates: columns of dates of which it says no bounds.
+        dropped: columns that may say who somebody is, and are left out.
         key: column that names the person of each row, if a person may have several; empty for none.
         order: column by which rows of a person or of another table's row are in order; empty for none.
     """
@@ -52,24 +53,19 @@ class Described:
     entries: Mapping[str, Any]
     learned: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     key: str = ""
     order: str = ""
 
     @property
     def advice(self) -> str:
         """What its user should know, in a sentence; empty for nothing."""
-        left = [
-            *(
-                [f"a release learns those of {_list_names(self.learned)} from its budget"]
-                if self.learned
-                else []
-            ),
-            *(
-                [f"{_list_names(self.dates)} may lie in any year from {_YEARS[0]} to {_YEARS[1]}"]
-                if self.dates
-                else []
-            ),
-        ]
+        said = (
+            (self.learned, "a release learns those of {} from its budget"),
+            (self.dates, f"{{}} may lie in any year from {_YEARS[0]} to {_YEARS[1]}"),
+            (self.dropped, "a release leaves out {}, which may say who somebody is"),
+        )
+        left = [words.format(_list_names(names)) for names, words in said if names]
         if not left:
             return ""
         return (
@@ -193,11 +189,13 @@ def _describe(table: Mapping[str, Any], keys: Sequence[object] | set[object]) ->
     kinds = {name: (entry["type"], entry) for name, entry in entries.items()}
     learned = [name for name, (kind, one) in kinds.items() if kind == "numeric" or one.get("open")]
     dates = [name for name, (kind, _) in kinds.items() if kind in ("date", "timestamp")]
+    dropped = [name for name, entry in entries.items() if entry.get("drop")]
     key, order = table.get("sequence_key"), table.get("sequence_index")
     return Described(
         entries,
         tuple(learned),
         tuple(dates),
+        tuple(dropped),
         key if isinstance(key, str) else "",
         order if isinstance(order, str) else "",
     )

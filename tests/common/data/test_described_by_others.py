@@ -106,6 +106,7 @@ def test_one_sentence_says_what_the_metadata_does_not():
     assert "states no bounds and categories" in advice
     assert "learns those of 'room', 'fee', 'nights', 'country' from its budget" in advice
     assert "'arrived', 'paid' may lie in any year from 1900 to 2099" in advice
+    assert "leaves out 'address', 'remark', which may say who somebody is" in advice
     assert "\n" not in advice
     assert "." not in advice
 
