@@ -83,5 +83,5 @@ def test_spark_keeps_the_contract(session):
 
 def _arguments(test):
     """Those that a test is run with, as pytest runs it."""
-    marks = getattr(test, "pytestmark", [])
+    marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
     return [{mark.args[0]: value} for mark in marks for value in mark.args[1]] or [{}]
