@@ -103,17 +103,9 @@ def federation(
 
 
 curator_commands.command()(inbox)
-
-
 curator_commands.command()(listen)
-
-
 curator_commands.command()(mailbox)
-
-
 curator_commands.command()(plan)
-
-
 curator_commands.command()(preflight)
 
 
@@ -318,5 +310,6 @@ def _run(session: Session, json_output: bool) -> None:
             tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 
 
-for _command in (encrypt, decrypt, console):
-    curator_commands.command()(_command)
+curator_commands.command()(encrypt)
+curator_commands.command()(decrypt)
+curator_commands.command()(console)

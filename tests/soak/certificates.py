@@ -12,22 +12,14 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.over_https.listening import tls_of
-from dpmosaic.simulations.contracts.trial import Trial
-from support.mailboxes import RELEASE, Post
+from support.mailboxes import NAMES, TRIAL, Post, trial_table
 from support.middleboxes import Authority
 
-DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
-TRIAL = Trial(Fraction(1), protocol="masked", grid="2x1", release_id=RELEASE)
-NAMES = ("party-1-1", "party-2-1")
 CLIQUES = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
 
 
@@ -42,8 +34,7 @@ def days_of(links, table, count, morning):
 
 
 def main(count):
-    rng = np.random.default_rng(3)
-    table = Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 300) for n in DOMAIN.sizes]))
+    table = trial_table()
     expected = days_of(TRIAL.parties(table), table, count, lambda day: None)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         authorities = [Authority(Path(work) / name, name) for name in ("first", "second")]

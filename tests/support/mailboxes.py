@@ -2,11 +2,15 @@
 
 import time
 from datetime import UTC, datetime
+from fractions import Fraction
 from types import SimpleNamespace
+
+import numpy as np
 
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.federation.card import PARTY, Card
 from dpmosaic.curator.parties.by_files.connection import FilesConnection
 from dpmosaic.curator.parties.by_files.mailbox import Mailbox
@@ -14,8 +18,19 @@ from dpmosaic.curator.parties.home import BY_FILES, CuratorHome
 from dpmosaic.curator.parties.over_https.server import MailboxServer
 from dpmosaic.party.serving.collecting import Collector
 from dpmosaic.party.serving.https import Place
+from dpmosaic.simulations.contracts.trial import Trial
 
 RELEASE = "ab" * 16
+DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
+TRIAL = Trial(Fraction(1), protocol="masked", grid="2x1", release_id=RELEASE)
+NAMES = ("party-1-1", "party-2-1")
+"""Parties of the trial, one for each slice."""
+
+
+def trial_table():
+    """The table of the trial."""
+    rng = np.random.default_rng(3)
+    return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 300) for n in DOMAIN.sizes]))
 
 
 def wait_until(holds, seconds=60.0):

@@ -3,32 +3,19 @@
 import contextlib
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.over_https.listening import tls_of
-from dpmosaic.simulations.contracts.trial import Trial
-from support.mailboxes import RELEASE, Post, wait_until
+from support.mailboxes import NAMES, TRIAL, Post, trial_table, wait_until
 from support.middleboxes import IDLE_S, Authority, Resetting, free_port, haproxy, nginx, squid
 
 pytestmark = pytest.mark.slow
 
-DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
-TRIAL = Trial(Fraction(1), protocol="masked", grid="2x1", release_id=RELEASE)
-NAMES = ("party-1-1", "party-2-1")
-
-
-def table():
-    rng = np.random.default_rng(3)
-    return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 300) for n in DOMAIN.sizes]))
-
 
 def released(links):
-    measurer = TRIAL.measurer(table(), links)
+    measurer = TRIAL.measurer(trial_table(), links)
     cliques = [("a", "b"), ("a", "c"), ("a", "b", "c")]
     marginals = measurer.measure([Query(View(clique), Fraction(1, 5), "test") for clique in cliques])
     return [list(m.values) for m in marginals]
@@ -36,7 +23,7 @@ def released(links):
 
 @pytest.fixture(scope="module")
 def expected():
-    return released(TRIAL.parties(table()))
+    return released(TRIAL.parties(trial_table()))
 
 
 @pytest.fixture
@@ -59,7 +46,7 @@ def outside(tmp_path):
 def through(post, url, names=NAMES, **place):
     """What is released if parties fetch through an address; the others are in this process."""
     links = []
-    for (link,), name in zip(TRIAL.parties(table()), NAMES, strict=True):
+    for (link,), name in zip(TRIAL.parties(trial_table()), NAMES, strict=True):
         if name in names:
             post.fetch(name, link.servicer, url, **place)
             post.describe(name)
@@ -137,7 +124,7 @@ def test_the_mailbox_over_ipv6_with_a_carrier_certificate_that_changes_under_way
     made = post(tls=tls_of(*outside.issue()), host="::1")
     url, both = f"https://[::1]:{made.port}/", outside.folder / "both.pem"
     both.write_bytes(outside.file.read_bytes() + hospital.file.read_bytes())
-    links = TRIAL.parties(table())
+    links = TRIAL.parties(trial_table())
     for (link,), name in zip(links, NAMES, strict=True):
         made.fetch(name, link.servicer, url, authorities=both)
         made.describe(name)
@@ -157,7 +144,7 @@ def test_connections_that_are_reset_in_the_middle_of_a_transfer(post, outside, e
 
 def test_daemons_that_are_dialled_behind_load_balancers_that_pass_tcp_on(loopback, tmp_path, expected):
     ports = free_port(), free_port()
-    parties = [loopback(link.servicer) for (link,) in TRIAL.parties(table())]
+    parties = [loopback(link.servicer) for (link,) in TRIAL.parties(trial_table())]
     first, second = (party.address for party in parties)
     stream = f"server {{ listen {ports[0]}; proxy_pass {first}; proxy_timeout {IDLE_S}s; }}"
     text = f"listen party\n mode tcp\n bind 127.0.0.1:{ports[1]}\n server one {second}"
