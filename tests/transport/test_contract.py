@@ -134,10 +134,10 @@ class ConnectionContract:
         over = threading.Event()
 
         def serve(method, requests, caller):
-            over.wait(5)
+            over.wait(60)
             yield b""
 
-        connection = start(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=5))
+        connection = start(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=60))
         with pytest.raises(errors.PartyUnavailable, match="finish in time"):
             list(connection.call("Answer", [b""]))
         over.set()
