@@ -34,6 +34,10 @@ class Way(enum.Enum):
     """What lies between a row and the one before it."""
 
 
+_OF_ROWS_BELOW = frozenset({Way.NUMBER, Way.FIRST, Way.SPAN})
+"""What a row has of the rows of a table that belongs to it."""
+
+
 @dataclass(frozen=True)
 class Relation:
     """What a table belongs to.
@@ -84,13 +88,14 @@ class KnownColumn:
             raise DataError(
                 f"column {self.name!r}: expected numbers of rows by increasing starts from 0 on, got others"
             )
-        if self.groups and set(self.groups) != set(range(max(self.groups) + 1)):
+        # A largest group of any size costs nothing to refuse.
+        if self.groups and len(set(self.groups)) != max(self.groups) + 1:
             raise DataError(f"column {self.name!r}: expected groups that are all of some code, got others")
 
     @property
     def holder(self) -> str:
         """The table of whose rows it speaks: a party with this table knows the column."""
-        return self.source if self.way in (Way.NUMBER, Way.FIRST, Way.SPAN) else self.table
+        return self.source if self.way in _OF_ROWS_BELOW else self.table
 
 
 @dataclass(frozen=True)
@@ -127,8 +132,11 @@ class RelatedPart:
             raise DataError("a part of a release is of the records of one of its tables")
         above = self.lineage(self.table)
         for column in self.columns:
-            below = column.holder == column.table or self.parents.get(column.holder) == column.table
-            if column.table not in above or not below or (column.before and column.table != self.table):
+            # Numbers and places of other rows than those below it would be those of other people.
+            of_below = column.way in _OF_ROWS_BELOW
+            holder = self.parents.get(column.holder) if of_below else column.holder
+            misplaced = column.before and column.table != self.table
+            if column.table not in above or holder != column.table or misplaced:
                 raise DataError(f"column {column.name!r}: expected one that the records of the table have")
 
     @property
