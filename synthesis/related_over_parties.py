@@ -24,7 +24,6 @@ from ..common.privacy.cost import ALL_ROWS, Adjacency
 from ..common.protocols.registry import MASKED
 from ..common.protocols.related import RelatedPart
 from ..common.release_spec import ReleaseSpec
-from ..curator.measurers.masked import MaskedMeasurer
 from ..curator.measurers.size import NoisySize
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
@@ -37,7 +36,7 @@ from ..curator.related.making import Making, RelatedOrder
 from ..curator.releasing.agreement import agree
 from ..curator.releasing.planning.alignment_order import AlignmentOrder
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
-from ..curator.releasing.planning.tables import PlannedTable, PlannedTables
+from ..curator.releasing.planning.tables import PlannedTable, PlannedTables, check_protocol
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from ..curator.results.raw_frames import encode_frame
@@ -104,10 +103,11 @@ def simulate_people(
     order: Mapping[str, str | Literal[True]] | None = None,
     delta: float = 1e-9,
     mechanism: Mechanism | str = "mosaic",
+    protocol: str = MASKED.name,
     seed: int | None = None,
     progress: bool | None = None,
 ) -> PeopleRelease:
-    """As `synthesize` of related tables, with parties in this process that count people by `masked`.
+    """As `synthesize` of related tables, with parties in this process.
 
     A person is a row of the table of people. If several parties hold tables, they align people once, within
     the promise. With one party in each slice, the number of its people is public.
@@ -121,6 +121,7 @@ def simulate_people(
         order: see `synthesize`.
         delta: privacy budget, with epsilon.
         mechanism: see `synthesize`.
+        protocol: by which parties count people; others than "masked" where no slice has several parties.
         seed: see `synthesize`.
         progress: see `synthesize`.
 
@@ -144,9 +145,10 @@ def simulate_people(
         Budget(epsilon, delta),
         # Without an alignment the number of people is public.
         Adjacency.ZERO_OUT if holders.aligning is None else Adjacency.ADD_REMOVE,
-        MASKED.name,
+        protocol,
         collusions=holders.collusions,
     ).covering(ALL_ROWS)
+    check_protocol(spec.protocol, [len(holders.tables)])
     tables = planned_tables(raw, domains, holders)
     aligning = holders.aligning
     rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
@@ -197,7 +199,7 @@ class _Parts:
         identifiers = [[list(named.columns[KEY]) for _, named in row] for row in read]
         aligning, spec = holders.aligning, order.spec
         policy = policy_for(
-            MASKED.name,
+            spec.protocol,
             spec.unit,
             float(order.granted) * (1 + 2.0**-40),
             order.alignment_rho,
@@ -225,7 +227,7 @@ class _Parts:
             part=PartOfTables(part, self.holds),
         )
         measurer = agreement.measurer()
-        if supposed is not None and isinstance(measurer, MaskedMeasurer):
+        if supposed is not None:
             measurer.suppose(supposed)
         stream = self.stream.child("part", name)
         return make_release(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.federation.card import FederationList
+from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.release import load_people
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
@@ -75,6 +76,29 @@ def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path
     assert found["rows"]["patients"]["real"] == 300
     assert found["children"]["stays"]["orphans"] == 0
     assert found["children"]["stays"]["numbers"] < 0.1
+
+
+@pytest.mark.parametrize(("protocol", "slices"), [("trusted", 1), ("indicator", 2)])
+def test_places_that_hold_whole_people_need_no_masks(tmp_path, command, protocol, slices):
+    real = patients(people=120)
+    made = network(
+        tmp_path / "net",
+        cut(real, slices),
+        (ALL,),
+        policy=lambda name, text: text.replace('["masked"]', f'["{protocol}"]'),
+        plan=lambda text: text.replace("collusions = 0", f'protocol = "{protocol}"'),
+    )
+    out = tmp_path / "out"
+    with made.running():
+        planned = json.loads(command("curator", "release", made.plan, "--dry-run", "--json"))
+        command("curator", "release", made.plan, "--out", out)
+    release = load_people(out)
+    assert len(release.tables["patients"]) == 120
+    # Their number is that of records, of which people without stays have none.
+    assert abs(len(release.tables["stays"]) / len(real["stays"]) - 1) < 0.1
+    check_ledgers(made, planned["zcdp_rho"])
+    federation = CuratorHome.open(made.folder / "curator").federation()
+    assert failed_checks_of_people(out, federation) == set()
 
 
 STAYS = "stays, bins of columns and of numbers of rows"

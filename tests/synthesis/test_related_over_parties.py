@@ -32,9 +32,19 @@ def over(holders, data=None, epsilon=EPSILON, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("holders", [HOSPITALS, APART, BOTH], ids=["hospitals", "apart", "both"])
-def test_columns_are_as_from_one_place(holders):
-    made, central = over(holders), release(epsilon=EPSILON)
+@pytest.mark.parametrize(
+    ("holders", "protocol"),
+    [
+        (HOSPITALS, "masked"),
+        (APART, "masked"),
+        (BOTH, "masked"),
+        (Holders((ALL,), slices=3), "indicator"),
+        (Holders((ALL,)), "trusted"),
+    ],
+    ids=["hospitals", "apart", "both", "indicator", "trusted"],
+)
+def test_columns_are_as_from_one_place(holders, protocol):
+    made, central = over(holders, protocol=protocol), release(epsilon=EPSILON)
     for name in ALL:
         ours, theirs = made.releases[name].model, central.releases[name].model
         known = [one for one in ours.domain.names if one in theirs.domain.names]

@@ -11,6 +11,7 @@ from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
 from ....common.data.related.steps import check_order
 from ....common.errors import DataError
+from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ....common.protocols.related import Relation
 
 
@@ -159,6 +160,25 @@ class PlannedTables:
     def relations(self) -> tuple[Relation, ...]:
         """What each table belongs to."""
         return tuple(Relation(one.name, one.parent, one.order) for one in self.tables)
+
+
+def check_protocol(protocol: str, parties: Sequence[int]) -> None:
+    """Refuses a protocol that does not count the people of related tables.
+
+    Args:
+        protocol: its name.
+        parties: number of parties of each slice.
+
+    Raises:
+        DataError: it does not count them over these parties.
+    """
+    whole = protocol in (TRUSTED.name, INDICATOR.name) and max(parties) == 1
+    if protocol != MASKED.name and not whole:
+        raise DataError(
+            f"plan: related tables are released with {MASKED.name!r}, or with {INDICATOR.name!r} or "
+            f"{TRUSTED.name!r} where one party of each slice holds all of them, got {protocol!r}; choose "
+            f"{MASKED.name!r}"
+        )
 
 
 def _in_order(tables: Sequence[PlannedTable]) -> tuple[PlannedTable, ...]:
