@@ -48,7 +48,7 @@ from ..simulations.parties.alignment import align
 from ..simulations.parties.network import InProcessConnection, policy_for, start_dealers, start_parties
 from ..simulations.tables.frames import DomainLike, Source, read_domain
 from .bar import console_for
-from .related_tables import Raw, Relations, read_tables
+from .related_tables import Raw, Relations, Summaries, read_tables
 from .unfinished import Forgotten
 
 
@@ -101,6 +101,7 @@ def simulate_people(
     relations: Relations,
     domain: Mapping[str, DomainLike],
     order: Mapping[str, str | Literal[True]] | None = None,
+    summaries: Summaries | None = None,
     delta: float = 1e-9,
     mechanism: Mechanism | str = "mosaic",
     protocol: str = MASKED.name,
@@ -119,6 +120,7 @@ def simulate_people(
         relations: see `synthesize`.
         domain: one for each table but those of keys alone, on which parties agreed.
         order: see `synthesize`.
+        summaries: see `synthesize`.
         delta: privacy budget, with epsilon.
         mechanism: see `synthesize`.
         protocol: by which parties count people; others than "masked" where no slice has several parties.
@@ -149,7 +151,7 @@ def simulate_people(
         collusions=holders.collusions,
     ).covering(ALL_ROWS)
     check_protocol(spec.protocol, [len(holders.tables)])
-    tables = planned_tables(raw, domains, holders)
+    tables = planned_tables(raw, domains, holders, summaries)
     aligning = holders.aligning
     rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
     wanted = RelatedOrder(tables, spec, chosen, DEFAULT_SHARE, rho, secrets.token_hex(16))
@@ -273,14 +275,23 @@ class _Settings(TableSettings):
         return self.frame
 
 
-def planned_tables(raw: Sequence[Raw], domains: Mapping[str, Domain], holders: Holders) -> PlannedTables:
-    """The tables as a plan would name them."""
-    return PlannedTables(tuple(_planned(table, domains.get(table.name)) for table in raw), _holds(holders))
+def planned_tables(
+    raw: Sequence[Raw], domains: Mapping[str, Domain], holders: Holders, summaries: Summaries | None = None
+) -> PlannedTables:
+    """The tables as a plan would name them.
 
+    Raises:
+        DataError: see `PlannedTable.checked`; or summaries are of a table that there is not.
+    """
+    said = summaries or {}
+    if unknown := sorted({*said} - {table.name for table in raw}):
+        raise DataError(f"summaries: expected tables that belong to another, got {unknown[0]!r}; fix it")
 
-def _planned(table: Raw, domain: Domain | None) -> PlannedTable:
-    made = PlannedTable(table.name, domain, table.key, table.owner, table.foreign, table.order or "")
-    return made.checked()
+    def planned(table: Raw) -> PlannedTable:
+        stated = (table.key, table.owner, table.foreign, table.order or "", said.get(table.name, {}))
+        return PlannedTable(table.name, domains.get(table.name), *stated).checked()
+
+    return PlannedTables(tuple(map(planned, raw)), _holds(holders))
 
 
 def _holds(holders: Holders) -> dict[str, tuple[str, ...]]:

@@ -41,6 +41,8 @@ COLUMNS = {
         KnownColumn("sex", "patients", Way.CODE, "sex"),
         KnownColumn("number", "patients", Way.NUMBER, "stays", starts=(0, 1, 2, 4)),
         KnownColumn("first", "patients", Way.FIRST, "stays"),
+        KnownColumn("any_code", "codes", Way.ANY, "code", groups=(1, 0, 0)),
+        KnownColumn("last_ward", "stays", Way.LAST_ROW, "ward"),
         KnownColumn("previous_ward", "stays", Way.CODE, "ward", before=True),
         KnownColumn("ward", "stays", Way.CODE, "ward", groups=(0, 1, 1)),
         KnownColumn("step", "stays", Way.STEP, ""),

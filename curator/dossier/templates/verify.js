@@ -599,12 +599,14 @@ const verifier = (() => {
     need(parents.has(table), "records of none of the tables");
     const above = [table];
     while (parents.get(above.at(-1))) above.push(parents.get(above.at(-1)));
+    const summaries = ["any", "count", "time", "first row", "last row"];
     for (const one of columns) {
-      need(["code", "number", "first", "span", "step"].includes(one.way), "a column that follows in an unknown way");
+      need(["code", "number", "first", "span", "step", ...summaries].includes(one.way), "a column that follows in an unknown way");
       const holder = ["number", "first", "span"].includes(one.way) ? parents.get(one.source) : one.table;
-      need(above.includes(one.table) && holder === one.table && !(one.before && one.table !== table), "a column that the records do not have");
+      const row = summaries.includes(one.way) ? parents.get(one.table) : one.table;
+      need(above.includes(row) && holder === one.table && !(one.before && row !== table), "a column that the records do not have");
       const rising = one.starts.every((start, i) => (i ? start > one.starts[i - 1] : start === 0n));
-      need((one.way === "number") === one.starts.length > 0 && rising, "numbers of rows in no order");
+      need(["number", "count", "time"].includes(one.way) === one.starts.length > 0 && rising, "numbers of rows in no order");
       const groups = new Set(one.groups);
       need(!groups.size || one.groups.every((group) => group < groups.size), "groups that are of no code");
     }
