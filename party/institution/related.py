@@ -161,9 +161,9 @@ class RelatedRows:
         rows = {name: self.tables[name].rows for name in path}
         codes, sizes = {}, {}
         for column in asked:
-            table = part.table_of(column)
-            found, size = _codes(column, coded, coded[table])
-            at = lineage(path[: path.index(table) + 1], rows)
+            above = part.table_of(column)
+            found, size = _codes(column, coded, coded[above])
+            at = lineage(path[: path.index(above) + 1], rows)
             codes[column.name] = found[at].astype(code_dtype(size))
             sizes[column.name] = size
         evened = {one.table: one.evened for one in part.relations}
