@@ -30,6 +30,5 @@ def free_port(host: str = "127.0.0.1") -> int:
         port = _FIRST_PORT + turn % _PORTS
         with contextlib.suppress(OSError), socket.create_server((host, port)):
             return port
-    raise DataError(
-        f"expected a free port of {host} from {_FIRST_PORT} to {_LAST_PORT}, found none; end what listens there"
-    )
+    wanted = f"a free port of {host} from {_FIRST_PORT} to {_LAST_PORT}"
+    raise DataError(f"expected {wanted}, found none; end what listens there")
