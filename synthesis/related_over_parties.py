@@ -278,7 +278,8 @@ def planned_tables(raw: Sequence[Raw], domains: Mapping[str, Domain], holders: H
 
 def _planned(table: Raw, domain: Domain | None) -> PlannedTable:
     made = PlannedTable(table.name, domain, table.key, table.owner, table.foreign, table.order or "")
-    return made.checked()
+    made.check()
+    return made
 
 
 def _holds(holders: Holders) -> dict[str, tuple[str, ...]]:

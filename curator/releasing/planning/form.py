@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....common.data.related.stated import TABLE_KEYS
 from ....common.errors import MosaicError
 from ....common.forms.options import keys_of
 from ....common.forms.several import TEXTS, Either, ListOf
@@ -16,7 +17,6 @@ from ...parties.direct_streams import DirectStreams
 
 DEFAULT_MECHANISM = "mosaic"
 
-_COLUMN = Text(".+", "the name of a column")
 _PARTIES = ListOf(Text(), some=True, like="a list of names")
 
 _SLICE = Table(
@@ -30,18 +30,6 @@ _SLICE = Table(
             MapOf(TEXTS, "a table of lists of tables"),
             "By party, the related tables that it holds; a party alone in its slice holds all.",
         ),
-    }
-)
-
-_TABLE = Table(
-    {
-        "domain": Key(Text(), "The domain file of its columns but keys; without one, it holds keys alone."),
-        "key": Key(_COLUMN, "The column that names its rows, to which those of other tables belong."),
-        "belongs_to": Key(
-            MapOf(_COLUMN, some=True),
-            'Column that holds the key of another table = that table: { id = "patients" }.',
-        ),
-        "order": Key(_COLUMN, "The column by which rows of one parent are in order."),
     }
 )
 
@@ -90,7 +78,9 @@ def plan_form() -> Table:
         {
             "about": Key(_ABOUT, "What every party reads before it decides."),
             "release": Key(_release(), "What is released.", required=True),
-            "tables": Key(MapOf(_TABLE), "Related tables of the same people, in place of a domain."),
+            "tables": Key(
+                MapOf(Table(TABLE_KEYS)), "Related tables of the same people, in place of a domain."
+            ),
             "alignment": Key(_ALIGNMENT, "How rows of the same people are found."),
             "bins": Key(Table({"share": Key(SHARE, "Share of the budget that chooses bins.")})),
             "network": Key(_NETWORK, "Deadlines, retries, and where parties dial the curator."),
