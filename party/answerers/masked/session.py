@@ -16,7 +16,7 @@ from ....common.data.people import rows_digest, vectors_of
 from ....common.data.rows import Rows
 from ....common.data.vectors import Vectors
 from ....common.data.view import View
-from ....common.dealing.dealing import dealt_labels, pad_stream
+from ....common.dealing.dealing import dealt_labels
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction
@@ -553,10 +553,6 @@ class MaskedSession:
         left = holds_left(self.plan, chain, self._slice, holder)
         return self._all_opened(chain[-1:] if left else chain[:-1], rows)
 
-    def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
-        """This party's share of a dealt product: the words that hide what each dealer deals for it."""
-        return [pad_stream(self._streams[dealer], kind, chain) for dealer in self._dealers]
-
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """A^T F + C_left for every left and right factor."""
         self.processors.check()
@@ -572,7 +568,10 @@ class MaskedSession:
         for product in self.processors.map(left_range, pieces, self._multiplied.record_count):
             total += product
         for chain, product in products_of(plan, lefts, rights, total):
-            shares = [ring.uniform(pad, 1, product.size)[0] for pad in self._pads("product share", chain)]
+            shares = [
+                ring.uniform(pad, 1, product.size)[0]
+                for pad in self._row_products.pads("product share", chain)
+            ]
             self._products[chain] = sum(shares, start=product)
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
