@@ -8,7 +8,7 @@ of the writer and the reader's identity, so a key seals one payload. The signatu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..crypto.agreement import EphemeralKey
@@ -16,7 +16,7 @@ from ..crypto.envelope import seal, unseal
 from ..crypto.identity import SIGNATURE_BYTES, Identity, agreement_public, verify
 from ..crypto.randomness import fresh_key
 from ..errors import MosaicError, ProtocolError
-from ..frames import FRAME_BYTES
+from ..frames import in_frames
 from ..history import START
 from . import bundle_pb2 as pb
 from . import codec
@@ -128,7 +128,7 @@ class Bundle:
         try:
             verify(writer, self.header.purpose, self.digest, self.signature)
             key = reader.agreement_key().pair_key(self.header.ephemeral, _context(self.encoded))
-            return b"".join(unseal(key, _context(self.encoded), _frames(self.sealed)))
+            return b"".join(unseal(key, _context(self.encoded), in_frames(self.sealed)))
         except ProtocolError as cause:
             raise ProtocolError(
                 f"expected a whole bundle that {self.header.sender!r} signed and sealed for this reader, got "
@@ -232,9 +232,3 @@ def decode_replies(payload: bytes) -> BundledReplies:
 def _context(encoded: bytes) -> bytes:
     """What the key of a bundle is bound to: its header, with both names."""
     return b"bundle" + encoded
-
-
-def _frames(sealed: bytes) -> Iterator[bytes]:
-    """The frames of a sealed stream: all but the last are of one length."""
-    for start in range(0, len(sealed), FRAME_BYTES):
-        yield sealed[start : start + FRAME_BYTES]
