@@ -294,6 +294,11 @@ class AnswerRequest:
     charges: tuple[bytes, ...] = ()
     before: tuple[int, ...] = ()
 
+    @property
+    def release_id(self) -> str:
+        """Id of the query's release."""
+        return self.query.release_id
+
 
 @dataclass(frozen=True)
 class Remaining:
@@ -336,6 +341,11 @@ class Unmasking:
 
     remaining: Remaining
     signatures: tuple[bytes, ...]
+
+    @property
+    def release_id(self) -> str:
+        """Id of the release of the answer."""
+        return self.remaining.release_id
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import typer
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.federation.key_commands import add_key_commands
 from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
-from .key_commands import decrypt, encrypt
 from .listening_commands import inbox, listen, mailbox
 from .options import Settings, SpreadsheetSafe, parse_settings
 from .plan_command import plan
@@ -310,6 +310,11 @@ def _run(session: Session, json_output: bool) -> None:
             tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 
 
-curator_commands.command()(encrypt)
-curator_commands.command()(decrypt)
+def _keys_in(folder: Path) -> Path:
+    from .parties.home import CuratorHome
+
+    return CuratorHome.open(folder).keyring.folder
+
+
+add_key_commands(curator_commands, _keys_in)
 curator_commands.command()(console)

@@ -12,6 +12,7 @@ from ..common.data.attributes.dates import DateAttribute, GapAttribute
 from ..common.data.attributes.numeric import NumericAttribute
 from ..common.data.binning.scale import Scale
 from ..common.data.domain import Domain
+from ..common.data.gaps import gaps_after
 from ..common.data.related.steps import Steps
 from ..common.data.rules.order import AtMost
 from ..common.errors import DataError
@@ -77,13 +78,7 @@ def ends_of(order: str, numbers: tuple[NumericAttribute, ...], domain: Domain) -
         numbers: those of numbers.
         domain: the columns of the table, as `with_ends` gives it.
     """
-    found: list[Attribute] = list(numbers)
-    names = {order}
-    gaps = [one for one in domain.attributes if isinstance(one, GapAttribute)]
-    while ready := [one for one in gaps if one.other in names and one.name not in names]:
-        found += ready
-        names |= {one.name for one in ready}
-    return tuple(found)
+    return (*numbers, *gaps_after(order, domain))
 
 
 def _far(held: Attribute, units: NumericAttribute) -> NumericAttribute:

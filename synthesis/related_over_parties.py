@@ -281,7 +281,7 @@ def planned_tables(
     """The tables as a plan would name them.
 
     Raises:
-        DataError: see `PlannedTable.checked`; or summaries are of a table that there is not.
+        DataError: see `PlannedTable.check`; or summaries are of a table that there is not.
     """
     said = summaries or {}
     if unknown := sorted({*said} - {table.name for table in raw}):
@@ -289,7 +289,9 @@ def planned_tables(
 
     def planned(table: Raw) -> PlannedTable:
         stated = (table.key, table.owner, table.foreign, table.order or "", said.get(table.name, {}))
-        return PlannedTable(table.name, domains.get(table.name), *stated).checked()
+        made = PlannedTable(table.name, domains.get(table.name), *stated)
+        made.check()
+        return made
 
     return PlannedTables(tuple(map(planned, raw)), _holds(holders))
 

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ssl import SSLContext
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -26,6 +26,7 @@ from .gate import new_secret, same
 from .id_token import claims_of
 from .visitors import BY_CERTIFICATE, BY_PROVIDER, Person
 
+_T = TypeVar("_T")
 _COOKIE = "__Host-sign-in"
 _WAITS_S = 600
 """Seconds that somebody may take at the provider."""
@@ -84,8 +85,7 @@ class OpenId:
         self._client, self._fetch, self._clock = client, fetch, clock
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
-        self._known: tuple[float, dict[str, Any]] | None = None
-        self._keys: tuple[float, list[Any]] | None = None
+        self._known: dict[str, tuple[float, Any]] = {}
 
     def begin(self, request: Request) -> Response:
         """Sends the browser to the provider; see `Method.begin`."""
@@ -176,16 +176,11 @@ class OpenId:
         raise ProtocolError("the provider's token is refused: expected one signed by its keys, got another")
 
     def _public_keys(self, *, again: bool) -> list[Any]:
-        now = self._clock()
-        with self._lock:
-            known = self._keys
-        if known is None or now - known[0] >= (_KEYS_APART_S if again else _KNOWN_S):
-            request = urllib.request.Request(self._endpoint("jwks_uri"))
-            keys = self._ask(request, "shows no keys").get("keys")
-            known = (now, [one for one in keys if isinstance(one, dict)] if isinstance(keys, list) else [])
-            with self._lock:
-                self._keys = known
-        return known[1]
+        def read() -> list[Any]:
+            keys = self._ask(urllib.request.Request(self._endpoint("jwks_uri")), "shows no keys").get("keys")
+            return [one for one in keys if isinstance(one, dict)] if isinstance(keys, list) else []
+
+        return self._recall("keys", _KEYS_APART_S if again else _KNOWN_S, read)
 
     def _endpoint(self, name: str) -> str:
         found = self._configuration().get(name)
@@ -194,20 +189,28 @@ class OpenId:
         return found
 
     def _configuration(self) -> dict[str, Any]:
-        now = self._clock()
-        with self._lock:
-            known = self._known
-        if known is None or now - known[0] >= _KNOWN_S:
+        def read() -> dict[str, Any]:
             where = self._client.issuer.rstrip("/") + "/.well-known/openid-configuration"
             found = self._ask(urllib.request.Request(where), "shows no configuration")
             if found.get("issuer") != self._client.issuer:
                 raise DataError(
                     "expected the configuration of the provider that the policy names, got another's"
                 )
-            known = (now, found)
+            return found
+
+        return self._recall("configuration", _KNOWN_S, read)
+
+    def _recall(self, what: str, seconds: float, read: Callable[[], _T]) -> _T:
+        """What the provider says, read anew where that was so many seconds ago."""
+        now = self._clock()
+        with self._lock:
+            known = self._known.get(what)
+        if known is None or now - known[0] >= seconds:
+            known = (now, read())
             with self._lock:
-                self._known = known
-        return known[1]
+                self._known[what] = known
+        value: _T = known[1]
+        return value
 
     def _ask(self, request: urllib.request.Request, failed: str) -> dict[str, Any]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable
+from pathlib import Path
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -19,6 +20,12 @@ def content_digest(pieces: Iterable[bytes | memoryview]) -> str:
     for piece in pieces:
         digest.update(piece)
     return digest.hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def keyed_digest(key: bytes, context: bytes, content: bytes) -> bytes:

@@ -21,6 +21,16 @@ def gaps_of(domain: Domain) -> dict[str, GapAttribute]:
     return {one.name: one for one in domain.attributes if isinstance(one, GapAttribute)}
 
 
+def gaps_after(order: str, domain: Domain) -> tuple[GapAttribute, ...]:
+    """The attributes that come after one, directly or by others, each after the one that it counts from."""
+    found: list[GapAttribute] = []
+    names = {order}
+    while ready := [one for one in gaps_of(domain).values() if one.other in names and one.name not in names]:
+        found += ready
+        names |= {one.name for one in ready}
+    return tuple(found)
+
+
 def check_together(domain: Domain, names: Collection[str], who: str = "the domain") -> None:
     """Refuses columns of which one comes after a column that is not among them.
 

@@ -309,3 +309,15 @@ def _check_codes(name: str, codes: NDArray[Any], size: int) -> None:
             (codes < 0) | (codes >= size),
             f"expected a code from 0 to {size - 1}; fix the table or the domain",
         )
+
+
+def check_comparable(real: Table, synthetic: Table) -> None:
+    """Refuses tables that cannot be compared.
+
+    Raises:
+        DataError: the tables have different domains, or one has no record.
+    """
+    if real.domain != synthetic.domain:
+        raise DataError("the two tables have different domains; encode both with the same one")
+    if not (real.record_count and synthetic.record_count):
+        raise DataError("an empty table cannot be compared; give both tables records")

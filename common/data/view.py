@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .boxes import Box, box_labels, box_sums
 from .domain import Clique, Domain
-from .grouping import Groups, check_groups, group_counts, group_labels, group_sums, grouped_shape
+from .grouping import Grouping, Groups, check_groups, group_counts, group_labels, group_sums, grouped_shape
 from .interactions import difference_count, differences, from_differences, interaction
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class View:
     def is_plain(self) -> bool:
         """Whether it is the marginal itself."""
         return not (self.groups or self.boxes or self.interaction)
+
+    @property
+    def groupings(self) -> tuple[tuple[str, Grouping], ...]:
+        """Each attribute with its grouping; () of one that is not grouped."""
+        return tuple(zip(self.clique, self.groups or ((),) * len(self.clique), strict=True))
 
     def is_of(self, domain: Domain) -> bool:
         """Whether all attributes are of this domain, and in its order.

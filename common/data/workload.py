@@ -19,7 +19,7 @@ from ..errors import DataError
 from ..forms.nearest import hint
 from .compared import counted_in_both
 from .domain import Clique, Domain
-from .table import Table
+from .table import Table, check_comparable
 
 TARGET_WEIGHT = 5.0
 """Weight of the marginals with a target, where all other pairs have 1."""
@@ -244,10 +244,7 @@ class Workload:
         Raises:
             DataError: the tables have different domains, or one has no record.
         """
-        if real.domain != synthetic.domain:
-            raise DataError("the two tables have different domains; encode both with the same one")
-        if not (real.record_count and synthetic.record_count):
-            raise DataError("an empty table has no marginals to compare; give both tables records")
+        check_comparable(real, synthetic)
         scale = real.total / synthetic.total
         distance = sum(
             weight * float(np.abs(counts - scale * other).sum())

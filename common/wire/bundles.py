@@ -8,7 +8,7 @@ of the writer and the reader's identity, so a key seals one payload. The signatu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..crypto.agreement import EphemeralKey
@@ -16,7 +16,7 @@ from ..crypto.envelope import seal, unseal
 from ..crypto.identity import SIGNATURE_BYTES, Identity, agreement_public, verify
 from ..crypto.randomness import fresh_key
 from ..errors import MosaicError, ProtocolError
-from ..frames import FRAME_BYTES
+from ..frames import in_frames
 from ..history import START
 from . import bundle_pb2 as pb
 from . import codec
@@ -34,7 +34,7 @@ _REMEDY = "copy it again from where it was written"
 
 
 @dataclass(frozen=True)
-class Header:
+class BundleHeader:
     """From whom a bundle is, to whom, and which one it is.
 
     Attributes:
@@ -58,35 +58,17 @@ class Header:
         """What its writer signs it as."""
         return _ANSWER if self.request else _REQUEST
 
-    def encode(self) -> bytes:
-        """Its bytes."""
-        return pb.BundleHeader(
-            sender=self.sender,
-            recipient=self.recipient,
-            release_id=self.release_id,
-            number=self.number,
-            request=self.request,
-            ephemeral=self.ephemeral,
-        ).SerializeToString()
-
     @classmethod
-    def decode(cls, data: bytes) -> Header:
+    def decode(cls, data: bytes) -> BundleHeader:
         """The header of these bytes.
 
         Raises:
             ProtocolError: they are none.
         """
-        read = parse_message(pb.BundleHeader, data)
-        if len(read.release_id) != 32 or set(read.release_id) - set("0123456789abcdef"):
+        found = codec.decode(cls, data)
+        if len(found.release_id) != 32 or set(found.release_id) - set("0123456789abcdef"):
             raise ProtocolError(f"expected a bundle of a release, got another one; {_REMEDY}")
-        return cls(
-            read.sender,
-            read.recipient,
-            read.release_id,
-            read.number,
-            bytes(read.request),
-            bytes(read.ephemeral),
-        )
+        return found
 
 
 @dataclass(frozen=True)
@@ -100,7 +82,7 @@ class Bundle:
         sealed: the sealed stream.
     """
 
-    header: Header
+    header: BundleHeader
     encoded: bytes
     signature: bytes
     sealed: bytes
@@ -120,7 +102,7 @@ class Bundle:
         if length > _MOST_HEADER_BYTES or len(data) <= sealed:
             raise ProtocolError(f"expected a whole bundle, got a part of one; {_REMEDY}")
         encoded = data[begins:signed]
-        return cls(Header.decode(encoded), encoded, data[signed:sealed], data[sealed:])
+        return cls(BundleHeader.decode(encoded), encoded, data[signed:sealed], data[sealed:])
 
     @property
     def digest(self) -> bytes:
@@ -146,7 +128,7 @@ class Bundle:
         try:
             verify(writer, self.header.purpose, self.digest, self.signature)
             key = reader.agreement_key().pair_key(self.header.ephemeral, _context(self.encoded))
-            return b"".join(unseal(key, _context(self.encoded), _frames(self.sealed)))
+            return b"".join(unseal(key, _context(self.encoded), in_frames(self.sealed)))
         except ProtocolError as cause:
             raise ProtocolError(
                 f"expected a whole bundle that {self.header.sender!r} signed and sealed for this reader, got "
@@ -154,7 +136,7 @@ class Bundle:
             ) from cause
 
 
-def seal_bundle(header: Header, payload: bytes, writer: Identity, reader: bytes) -> Bundle:
+def seal_bundle(header: BundleHeader, payload: bytes, writer: Identity, reader: bytes) -> Bundle:
     """Seals and signs a payload.
 
     Args:
@@ -172,9 +154,11 @@ def seal_bundle(header: Header, payload: bytes, writer: Identity, reader: bytes)
             "more; put it into a slice of its own, or release fewer attributes"
         )
     fresh = EphemeralKey.from_seed(fresh_key())
-    encoded = replace(header, ephemeral=fresh.public).encode()
+    encoded = codec.encode(replace(header, ephemeral=fresh.public))
     key = fresh.pair_key(agreement_public(reader), _context(encoded))
-    bundle = Bundle(Header.decode(encoded), encoded, b"", b"".join(seal(key, _context(encoded), [payload])))
+    bundle = Bundle(
+        BundleHeader.decode(encoded), encoded, b"", b"".join(seal(key, _context(encoded), [payload]))
+    )
     return replace(bundle, signature=writer.sign(header.purpose, bundle.digest))
 
 
@@ -222,15 +206,12 @@ class BundledReplies:
 
 def encode_calls(calls: Sequence[BundledCall]) -> bytes:
     """The payload of a curator's bundle."""
-    return pb.BundledCalls(
-        calls=[pb.BundledCall(method=c.method, requests=c.requests, silent=c.silent) for c in calls]
-    ).SerializeToString()
+    return pb.BundledCalls(calls=map(codec.to_message, calls)).SerializeToString()
 
 
 def decode_calls(payload: bytes) -> list[BundledCall]:
     """The calls in the payload of a curator's bundle."""
-    calls = parse_message(pb.BundledCalls, payload).calls
-    return [BundledCall(call.method, tuple(call.requests), call.silent) for call in calls]
+    return [codec.of_message(BundledCall, call) for call in parse_message(pb.BundledCalls, payload).calls]
 
 
 def encode_replies(replies: BundledReplies) -> bytes:
@@ -251,9 +232,3 @@ def decode_replies(payload: bytes) -> BundledReplies:
 def _context(encoded: bytes) -> bytes:
     """What the key of a bundle is bound to: its header, with both names."""
     return b"bundle" + encoded
-
-
-def _frames(sealed: bytes) -> Iterator[bytes]:
-    """The frames of a sealed stream: all but the last are of one length."""
-    for start in range(0, len(sealed), FRAME_BYTES):
-        yield sealed[start : start + FRAME_BYTES]

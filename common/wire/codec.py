@@ -1,4 +1,4 @@
-"""Bytes of messages, derived from the annotations of their dataclasses and from `proto/party.proto`.
+"""Bytes of messages, derived from the annotations of their dataclasses and from the files of `proto/`.
 
 The message of a dataclass has its name, and a field of the same name for each of its fields:
 
@@ -36,7 +36,7 @@ from ..bounded import fraction_of, json_of
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
 from ..promises import statement
-from . import party_pb2
+from . import bundle_pb2, party_pb2
 from .parsing import parse_message
 from .refusals import error_in, refusal_of
 
@@ -126,7 +126,8 @@ _STATED: Mapping[type, _Form] = {
 
 
 def _message_class(kind: Any) -> type[Message]:
-    found: type[Message] = getattr(party_pb2, kind.__name__)
+    name = kind.__name__
+    found: type[Message] = getattr(party_pb2 if hasattr(party_pb2, name) else bundle_pb2, name)
     return found
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from ..crypto.identity import SIGNATURE_BYTES, Identity, verify
 from ..errors import ProtocolError
-from . import bundle_pb2 as pb
+from . import codec
 from .bundles import MOST_BYTES
-from .parsing import parse_message
 
 MOST_HEAD_BYTES = 8192
 """Longest request with its length and signature, without an answer."""
@@ -57,15 +56,7 @@ class MailboxRequest:
 
     def sign(self, identity: Identity) -> bytes:
         """What stands in front of an answer: length, request and signature."""
-        encoded = pb.MailboxRequest(
-            sender=self.sender,
-            recipient=self.recipient,
-            sent_us=self.sent_us,
-            wait_s=self.wait_s,
-            held=self.held,
-            answer_bytes=self.answer_bytes,
-            answer_digest=self.answer_digest,
-        ).SerializeToString()
+        encoded = codec.encode(self)
         length = len(encoded).to_bytes(_LENGTH_BYTES, "big")
         return length + encoded + identity.sign(_PURPOSE, encoded)
 
@@ -100,16 +91,7 @@ class SignedRequest:
         encoded, signature = read(length), read(SIGNATURE_BYTES)
         if len(encoded) < length or len(signature) < SIGNATURE_BYTES:
             raise ProtocolError(_NO_REQUEST)
-        found = parse_message(pb.MailboxRequest, encoded)
-        request = MailboxRequest(
-            found.sender,
-            found.recipient,
-            found.sent_us,
-            found.wait_s,
-            tuple(found.held),
-            found.answer_bytes,
-            bytes(found.answer_digest),
-        )
+        request = codec.decode(MailboxRequest, encoded)
         if request.answer_bytes > MOST_BYTES or len(request.held) > MOST_HELD:
             raise ProtocolError(_NO_REQUEST)
         return cls(request, encoded, signature)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from ...common.crypto.digests import sha256_of
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
@@ -18,7 +19,7 @@ from ...common.errors import DataError
 from ...common.files.kinds import OTHER_SUFFIXES
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
-from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file, sha256_of
+from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.release import Released
 from ..results.evidence import EVIDENCE, Evidence

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import pandas as pd
 
+from ...common.crypto.digests import sha256_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
-from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
+from ..certificates.verify import BINS, CERTIFICATE, WARNING
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.distributions import Measured
 from ..report.page import release_report

@@ -226,7 +226,7 @@ class _Terms:
         for place, (view, shape) in enumerate(zip(known, shapes, strict=True)):
             codes = [
                 grouped(support.codes[:, axis[name]], evidence.domain[name].size, labels)[0]
-                for name, labels in zip(view.clique, view.groups or ((),) * len(shape), strict=True)
+                for name, labels in view.groupings
             ]
             places[:, place] = starts[place] + np.ravel_multi_index(codes, shape)
         ones = np.ones(places.size)

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups, group_sums
+from ...common.data.grouping import group_sums
 from ...common.data.view import View
 from ..results.evidence import Evidence, Known
 
@@ -118,9 +118,8 @@ def _energy(
     domain: Domain, view: View, known: Known, margins: dict[str, Array], records: float
 ) -> tuple[float, float] | None:
     """The mean square of a pair's correlations in excess of noise, and the mean variance of the noise."""
-    groups: Groups = view.groups or ((), ())
     functions = []
-    for name, labels in zip(view.clique, groups, strict=True):
+    for name, labels in view.groupings:
         margin = margins[name]
         codes = np.arange(len(margin)) * margin
         shape = (len(margin),)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from ...common.canonical.terms import decode_terms, encode_terms
+from ...common.crypto.digests import sha256_of
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.federation.card import Card, FederationList
@@ -53,12 +53,6 @@ READ = frozenset({*_TABLES, "model.npz", "evidence.npz", "report.html", "storage
 def sign_terms(identity: Identity, terms: ReleaseTerms) -> bytes:
     """The curator's signature of a release's terms."""
     return identity.sign(TERMS, encode_terms(terms))
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, as hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def named_file(folder: Path, name: str) -> Path | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.canonical.terms import encode_terms
 from ...common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
-from ...common.frames import FRAME_BYTES
+from ...common.frames import in_frames
 from ...common.history import START, Mark
 from ...common.labels import decode_labels
 from ...common.messages import (
@@ -335,6 +335,4 @@ class PartyClient:
 def _pieces(blocks: Iterable[NDArray[Any]]) -> Iterator[bytes]:
     """The bytes of each block, in frames."""
     for block in blocks:
-        data = np.ascontiguousarray(block).data.cast("B")
-        for start in range(0, len(data), FRAME_BYTES):
-            yield bytes(data[start : start + FRAME_BYTES])
+        yield from map(bytes, in_frames(np.ascontiguousarray(block).data.cast("B")))

@@ -10,13 +10,14 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 
 from ...common.canonical.terms import decode_terms
+from ...common.crypto.digests import sha256_of
 from ...common.errors import DataError, ProtocolError
 from ...common.federation.card import FederationList
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.terms import ReleaseTerms
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
-from ..certificates.verify import CERTIFICATE, WARNING, sha256_of, verify_certificate
+from ..certificates.verify import CERTIFICATE, WARNING, verify_certificate
 from .certificate import (
     OF_ALIGNMENT,
     OF_RECORDS,

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
+from ...common.crypto.digests import sha256_of
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
@@ -27,7 +28,7 @@ from ..analysis.drawing import Drawing
 from ..analysis.release import Page, Release
 from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
-from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
+from ..certificates.verify import CERTIFICATE, WARNING
 from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.released import ReleasedModel
 from ..results import outputs

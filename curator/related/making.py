@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.attributes.dates import GapAttribute
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
+from ...common.data.gaps import gaps_after
 from ...common.data.related.joint import joint_domain
 from ...common.data.related.steps import Steps, orders
 from ...common.data.view import View
@@ -344,22 +344,11 @@ def _described(kin: Kin, order: str, domain: Domain) -> Kin:
     """A table whose columns are known: the order apart, and what comes after it as how far after."""
     if not order or not orders(domain[order]):
         return replace(kin, domain=domain)
-    gaps = _after(order, domain)
+    gaps = gaps_after(order, domain)
     far = {one.name: replace(one.units, name=one.name) for one in gaps}
     rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != order)
     known = Domain(rest, domain.unmodelled, domain.rules) if rest else None
     return replace(kin, domain=known, steps=Steps(domain[order]), ends=gaps)
-
-
-def _after(order: str, domain: Domain) -> tuple[GapAttribute, ...]:
-    """The columns that come after the order, each after the one that it counts from."""
-    found: list[GapAttribute] = []
-    names = {order}
-    gaps = [one for one in domain.attributes if isinstance(one, GapAttribute)]
-    while ready := [one for one in gaps if one.other in names and one.name not in names]:
-        found += ready
-        names |= {one.name for one in ready}
-    return tuple(found)
 
 
 def _records(measured: tuple[Measurement, ...], columns: tuple[str, ...]) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 _QUOTED = ',"\r\n'
 """A cell with one of these is quoted."""
 
-_MANY_NUMBERS, _LAST_PLACES, _TABLE_STEPS, _FIRST = 2**10, 5, 2**17, 64
+_MANY_NUMBERS, _LAST_PLACES, _TABLE_STEPS, _TRIED_FIRST = 2**10, 5, 2**17, 64
 """So many numbers and more, with at most so many decimal places and fewer steps of the last place from zero,
 are looked up in a table of texts: that takes a fourth of the time of writing each. The first of them say
 whether the places suffice."""
@@ -107,7 +107,7 @@ def _of_few_places(numbers: NDArray[np.float64]) -> pa.Array | None:
     for places in range(1, _LAST_PLACES + 1):
         power = 10.0**places
         # The first numbers say at once that others are needed.
-        for some in (known[:_FIRST], known):
+        for some in (known[:_TRIED_FIRST], known):
             steps = np.rint(some * power)
             if not np.array_equal(steps / power, some):
                 break

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.crypto.digests import sha256_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.files.labels import Labels
 from ...common.processes.blocks import made_in_order
 from ..certificates.certificate import Certificate
-from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
+from ..certificates.verify import BINS, CERTIFICATE, WARNING
 from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
 from .csv_files import write_csv

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sqlglot import exp
 
-from ...common.data.attributes.texts import has_open_categories
+from ...common.data.attributes.texts import digest_of_texts, has_open_categories
 from ...common.privacy.cost import ALL_ROWS
 from .codes import Codes
 from .engines.engine import Engine
@@ -125,14 +125,9 @@ def stable_digest(codes: Codes) -> str:
 def _digest_of_texts(codes: Codes, name: str) -> bytes:
     """What `TextColumn.digest` gives."""
     known, _ = codes.texts(name)
-    digest = hashlib.sha256()
-    for text in known:
-        encoded = text.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "big") + encoded)
     sorted_texts, column = np.array(known, dtype=object), text_of(code_of(codes.domain.position(name)))
-    for batch in codes.batches([column]):
-        digest.update(np.searchsorted(sorted_texts, batch[column]).astype("<u4").tobytes())
-    return digest.digest()
+    places = (np.searchsorted(sorted_texts, batch[column]) for batch in codes.batches([column]))
+    return digest_of_texts(known, places)
 
 
 def _rows_beyond(engine: Engine, table: exp.Expr, key: exp.Expr, most: int) -> int:

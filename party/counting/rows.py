@@ -25,7 +25,7 @@ from .engines.engine import Check, Engine
 from .engines.names import code_of, text_of
 from .people import NOBODY, People
 from .pieces import pieces_of_codes
-from .spool import Spool, SpooledRows
+from .spool import RowsInRanges, Spool, spooled_rows
 from .trees import code_of_number, code_of_text, whole
 
 Result = TypeVar("Result")
@@ -145,8 +145,8 @@ class CountedRows:
         return unlisted_texts(attribute, *self._ask(lambda codes: codes.texts_of(name, used)))
 
     @cached_property
-    def _spooled_rows(self) -> SpooledRows:
-        return SpooledRows(self.connection.shared_spool(self.check), self.domain.names, self.coding)
+    def _spooled_rows(self) -> RowsInRanges:
+        return spooled_rows(self.connection.shared_spool(self.check), self.domain.names, self.coding)
 
     def close(self) -> None:
         """Ends the connection to the engine."""

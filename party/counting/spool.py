@@ -6,7 +6,7 @@ import bisect
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ...common.data.attributes.texts import LONGEST_LABEL, TextColumn, has_open_
 from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups
+from ...common.data.rows import Rows
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
 from ..sources.source import CONFIG
@@ -39,7 +40,7 @@ _COLUMN_BYTES = 1 << 12
 _FEWEST_ROWS = 2**16
 """Rows of a range, of all but the last."""
 
-RANGES_IN_MEMORY = 2
+_RANGES_IN_MEMORY = 2
 """Ranges in memory: of one reader, and of another beside it."""
 
 
@@ -151,8 +152,45 @@ def spool_bytes(domain: Domain, rows: int) -> int:
     return rows * of_row + (rows // _FEWEST_ROWS + 1) * (len(domain) + texts) * _COLUMN_BYTES
 
 
-class SpooledRows:
-    """The rows of a release in order; thread-safe. Memory: a few ranges.
+class RowsInRanges:
+    """Rows by ranges, of which memory holds those that were read last; thread-safe.
+
+    Args:
+        starts: the first row of each range, then the number of rows.
+        read: reads the range of a number.
+    """
+
+    def __init__(self, starts: Sequence[int], read: Callable[[int], Rows]) -> None:
+        self._starts = starts
+        self._read = read
+        self._lock = threading.Lock()
+        self._ranges: OrderedDict[int, Rows] = OrderedDict()
+
+    def cell_codes(self, clique: Iterable[str], start: int, stop: int, groups: Groups) -> NDArray[np.int64]:
+        """The cell of each of the rows start to stop - 1; see `Rows.cell_codes`."""
+        starts, names = self._starts, tuple(clique)
+        first = bisect.bisect_right(starts, start) - 1
+        last = bisect.bisect_left(starts, min(stop, starts[-1]))
+        parts = [
+            self._range(number).cell_codes(
+                names, max(0, start - starts[number]), stop - starts[number], groups
+            )
+            for number in range(first, last)
+        ]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+    def _range(self, number: int) -> Rows:
+        with self._lock:
+            if number not in self._ranges:
+                self._ranges[number] = self._read(number)
+            self._ranges.move_to_end(number)
+            while len(self._ranges) > _RANGES_IN_MEMORY:
+                self._ranges.popitem(last=False)
+            return self._ranges[number]
+
+
+def spooled_rows(spool: Spool, names: Clique, coding: Coding | None) -> RowsInRanges:
+    """The rows of a release in order.
 
     Args:
         spool: codes of all rows.
@@ -160,34 +198,8 @@ class SpooledRows:
         coding: codes that it chose; None for those of the spool.
     """
 
-    def __init__(self, spool: Spool, names: Clique, coding: Coding | None) -> None:
-        self._spool = spool
-        self._names = names
-        self._coding = coding
-        self._lock = threading.Lock()
-        self._tables: OrderedDict[int, Table] = OrderedDict()
+    def read(number: int) -> Table:
+        table = spool.table(number, names)
+        return table if coding is None else coding.table(table)
 
-    def cell_codes(self, clique: Iterable[str], start: int, stop: int, groups: Groups) -> NDArray[np.int64]:
-        """The cell of each of the rows start to stop - 1; see `Table.cell_codes`."""
-        starts, names = self._spool.starts, tuple(clique)
-        first, last = (
-            bisect.bisect_right(starts, start) - 1,
-            bisect.bisect_left(starts, min(stop, starts[-1])),
-        )
-        parts = [
-            self._table(number).cell_codes(
-                names, max(0, start - starts[number]), stop - starts[number], groups
-            )
-            for number in range(first, last)
-        ]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-
-    def _table(self, number: int) -> Table:
-        with self._lock:
-            if number not in self._tables:
-                table = self._spool.table(number, self._names)
-                self._tables[number] = table if self._coding is None else self._coding.table(table)
-            self._tables.move_to_end(number)
-            while len(self._tables) > RANGES_IN_MEMORY:
-                self._tables.popitem(last=False)
-            return self._tables[number]
+    return RowsInRanges(spool.starts, read)

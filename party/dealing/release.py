@@ -11,6 +11,7 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.queries import ScoreQuery
 from ..accounts.accepted import AcceptedRelease
 from ..policies.allowance import MB, Processors, Quota
+from ..policies.dealt import check_dealt, deal_within
 from .policy import DealerPolicy
 
 _SCORES = "scores"
@@ -56,15 +57,8 @@ class DealtRelease:
             ProtocolError: the request does not fit the plan, or the participants are not introduced.
             PolicyError: the products are larger than the policy allows, or the time to compute is used up.
         """
-        plan, place = self._plan, request.recipient
-        if not 0 <= place < len(plan.roster):
-            raise ProtocolError("expected a party of the plan as recipient, got another; compare the plan")
-        for chain in request.chains:
-            plan.check_chain(chain, plan.roster[place].slice, summed=True)
-            self._policy.check_cells(plan.cells(chain))
-        # The products, and the same words as bytes.
-        size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
-        return self._deal_within_memory(self._introduced_dealing(), request, size)
+        size = check_dealt(self._plan, request, self._policy.check_cells)
+        return deal_within(self._memory.during(size), self._introduced_dealing(), request, self._processors)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Begins a score query as evaluator 0, in a release of two parties.
@@ -93,12 +87,6 @@ class DealtRelease:
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what an evaluator of scores receives."""
         self._introduced_dealing().deliver(delivery, chunks)
-
-    def _deal_within_memory(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
-        with self._memory.during(size):
-            for frame in dealing.deal(request):
-                yield frame
-                self._processors.check()
 
     def _introduced_dealing(self) -> Dealing:
         """What deals; after a restart, from the introduction in the ledger."""

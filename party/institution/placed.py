@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
 import math
-import threading
-from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -14,32 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.counting import COUNTED_AT_ONCE
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups, grouped, grouped_shape
+from ...common.data.rows import count_by_cells, count_one_by_one
 from ...common.data.table import Table
 from ..accounts.rows import Placement
 from ..counting.placed import PlacedSpool
 from ..counting.rows import CountedRows
-from ..counting.spool import RANGES_IN_MEMORY
+from ..counting.spool import RowsInRanges
 
 
-class _Placed(ABC):
-    """Rows at positions that count one marginal after the other."""
-
-    @abstractmethod
-    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
-        """See `PlacedTable.marginal`."""
-
-    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
-        """See `Rows`."""
-        asked = list(cliques)
-        return [
-            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
-        ]
-
-
-class PlacedTable(_Placed):
+class PlacedTable:
     """A row at every position: of the party, or where it has none, of zeros or of the value `absent`.
 
     Memory: the table, and 4 bytes per position.
@@ -89,17 +70,17 @@ class PlacedTable(_Placed):
         Positions at which all attributes are `absent` do not count: dummies are among them. With groups,
         `absent` is the last group of every attribute, alone.
         """
-        names = tuple(clique)
-        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        for start in range(0, self.record_count, COUNTED_AT_ONCE):
-            cells = self.cell_codes(names, start, start + COUNTED_AT_ONCE, groups)
-            counts += np.bincount(cells[cells >= 0], minlength=len(counts))
+        counts = count_by_cells(self, clique, groups)
         if self._absent:
             counts[-1] = 0
         return counts
 
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """See `Rows`."""
+        return count_one_by_one(self, cliques, groups)
 
-class PlacedRows(_Placed):
+
+class PlacedRows:
     """As `PlacedTable`, of rows that an engine holds: their codes are on disk, by ranges of positions.
 
     Thread-safe. Memory: two ranges. Codes are written when they are first asked for.
@@ -119,8 +100,6 @@ class PlacedRows(_Placed):
         self._placement = placement
         self.domain = domain
         """Sizes of the codes."""
-        self._lock = threading.Lock()
-        self._ranges: OrderedDict[int, PlacedTable] = OrderedDict()
 
     @property
     def record_count(self) -> int:
@@ -131,16 +110,7 @@ class PlacedRows(_Placed):
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
     ) -> NDArray[np.int64]:
         """The cell of each of the positions start to stop - 1; see `PlacedTable.cell_codes`."""
-        starts, names = self._spool.starts, tuple(clique)
-        first = bisect.bisect_right(starts, start) - 1
-        last = bisect.bisect_left(starts, min(stop, starts[-1]))
-        parts = [
-            self._range(number).cell_codes(
-                names, max(0, start - starts[number]), stop - starts[number], groups
-            )
-            for number in range(first, last)
-        ]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        return self._ranges.cell_codes(clique, start, stop, groups)
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,); see `PlacedTable.marginal`."""
@@ -152,6 +122,10 @@ class PlacedRows(_Placed):
             counts[-1] = 0
         return counts
 
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """See `Rows`."""
+        return count_one_by_one(self, cliques, groups)
+
     @cached_property
     def _spool(self) -> PlacedSpool:
         rows, placement = self._rows, self._placement
@@ -161,18 +135,16 @@ class PlacedRows(_Placed):
 
         return rows.connection.placed_spool(self._alignment_id, positions, placement.size, rows.check)
 
-    def _range(self, number: int) -> PlacedTable:
-        with self._lock:
-            if number not in self._ranges:
-                self._ranges[number] = self._read(number)
-            self._ranges.move_to_end(number)
-            while len(self._ranges) > RANGES_IN_MEMORY:
-                self._ranges.popitem(last=False)
-            return self._ranges[number]
+    @cached_property
+    def _ranges(self) -> RowsInRanges:
+        spool, coding, names = self._spool, self._rows.coding, self._rows.domain.names
+        domain, absent = self.domain, self._absent
 
-    def _read(self, number: int) -> PlacedTable:
-        positions, table = self._spool.rows_in_range(number, self._rows.domain.names)
-        coding, starts = self._rows.coding, self._spool.starts
-        coded = table if coding is None else coding.table(table)
-        size = starts[number + 1] - starts[number]
-        return PlacedTable(coded, positions, size, self.domain, self._absent)
+        # It holds no reference to these rows, with whose last one the files go.
+        def read(number: int) -> PlacedTable:
+            positions, table = spool.rows_in_range(number, names)
+            coded = table if coding is None else coding.table(table)
+            size = spool.starts[number + 1] - spool.starts[number]
+            return PlacedTable(coded, positions, size, domain, absent)
+
+        return RowsInRanges(spool.starts, read)

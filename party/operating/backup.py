@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...common.bounded import LONGEST_TEXT_BYTES, json_of, read_bytes, toml_of
+from ...common.crypto.digests import sha256_of
 from ...common.errors import DataError
 from ...common.federation.keyring import FOLDER
 from ...common.federation.private_files import private_draft
@@ -160,7 +160,7 @@ def _pack(backup: Backup, files: dict[str, Path], target: Path) -> None:
         "identity": backup.identity.hex(),
         "made": backup.made,
         "mark": [backup.mark.events, backup.mark.head.hex()],
-        "files": {name: _digest(path) for name, path in files.items()},
+        "files": {name: sha256_of(path) for name, path in files.items()},
     }
     text = json.dumps(manifest, indent=2).encode()
     with private_draft(target) as file, tarfile.open(fileobj=file, mode="w") as archive:
@@ -188,7 +188,7 @@ def _unpack(source: Path, folder: Path) -> Backup:
                 content = _content(archive, name)
                 with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                     shutil.copyfileobj(content, file)
-                if _digest(path) != digest:
+                if sha256_of(path) != digest:
                     raise ValueError("another file")
         events, head = form["mark"]
         identity, mark = bytes.fromhex(form["identity"]), Mark(events, bytes.fromhex(head))
@@ -229,8 +229,3 @@ def _inside(name: str) -> str:
     if os.path.isabs(name) or ".." in Path(name).parts:
         raise ValueError("a name that leaves the folder")
     return name
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

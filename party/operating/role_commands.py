@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...common.errors import DataError
+from ...common.federation.key_commands import add_key_commands
 from ...common.showing.telling import tell, write
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from ..home.folder import Home
 
 Folder = Annotated[Path, typer.Argument(help="The folder of keys, policy and ledger.")]
-NewKeyFile = Annotated[
-    Path | None,
-    typer.Option(help="File of the new passphrase, one line; asked for in the terminal without it."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
@@ -154,26 +151,7 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
             "it by curator enroll and by trust"
         )
 
-    @commands.command()
-    def encrypt(folder: Folder, new_key_file: NewKeyFile = None) -> None:
-        """Encrypt the keys under a passphrase, or change it; also while serving.
-
-        From then on commands and daemon need it: in the file that DPMOSAIC_KEY_FILE names, as systemd's
-        credential dpmosaic-key, or typed in a terminal.
-        """
-        from ...common.federation.sealed_keys import encrypt as encrypt_keys
-        from ...common.federation.sealed_keys import new_passphrase
-
-        encrypt_keys(home_type().open(folder).keyring.folder, new_passphrase(new_key_file))
-        tell("the keys are encrypted; without the passphrase nobody can use them, nor a backup of them")
-
-    @commands.command()
-    def decrypt(folder: Folder) -> None:
-        """Write the keys as they are, readable by their owner only; also while serving."""
-        from ...common.federation.sealed_keys import decrypt as decrypt_keys
-
-        decrypt_keys(home_type().open(folder).keyring.folder)
-        tell("the keys are not encrypted any more")
+    add_key_commands(commands, lambda folder: home_type().open(folder).keyring.folder)
 
     @commands.command()
     def renew(folder: Folder) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...common.data.related.stated import COLUMN, TABLE_KEYS
 from ...common.data.values import compose_texts
 from ...common.errors import DataError
 from ...common.forms.several import ListOf
@@ -25,7 +26,6 @@ TO_BEGIN = "run dpmosaic party init"
 
 _LIMIT = Number(least=0)
 _NAMES = ListOf(Text(), like="a list of names")
-_COLUMN = Text(".+", "the name of a column")
 _COLUMNS = ("key", "order", "order_by", "identifiers", "belongs_to")
 """Keys of places that name columns."""
 
@@ -48,22 +48,11 @@ _SOURCE = Table(
         "domain": Key(Text(), "The domain file: which values each attribute may take.", required=True),
         **_PLACE,
         "key": Key(Text(), "The column that names the person of each row."),
-        "identifiers": Key(MapOf(_COLUMN), "To align rows: agreed name and column of each identifier."),
+        "identifiers": Key(MapOf(COLUMN), "To align rows: agreed name and column of each identifier."),
     }
 )
 
-_TABLE = Table(
-    {
-        "domain": Key(Text(), "The domain file of its columns but keys; without one, it holds keys alone."),
-        **_PLACE,
-        "key": Key(_COLUMN, "The column that names its rows, to which those of other tables belong."),
-        "belongs_to": Key(
-            MapOf(_COLUMN, some=True),
-            'Column that holds the key of another table = that table: { id = "patients" }.',
-        ),
-        "order": Key(_COLUMN, "The column by which rows of one parent are in order."),
-    }
-)
+_TABLE = Table({"domain": TABLE_KEYS["domain"], **_PLACE, **TABLE_KEYS})
 
 _RECORDS = Table(
     {

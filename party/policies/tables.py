@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...common.data.domain import Domain
 from ...common.data.related.joint import joint_domain
-from ...common.data.related.steps import check_order
+from ...common.data.related.stated import StatedTable
 from ...common.errors import DataError
 from ..names import POLICY
 
@@ -18,67 +18,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TableSettings:
-    """One of the related tables of a party.
+class TableSettings(StatedTable):
+    """One of the related tables of a party."""
 
-    Attributes:
-        name: of the table, as plans name it.
-        domain: of its columns but keys; None for a table of keys alone.
-        key: column that names its rows; empty if nothing belongs to them.
-        parent: the table to whose rows its rows belong; empty for that of people.
-        foreign: its column that holds the parent's key; empty for that of people.
-        order: column by which rows of a parent are in order; empty for the order of the source.
-    """
-
-    name: str
-    domain: Domain | None
-    key: str
-    parent: str
-    foreign: str
-    order: str
     _source: Mapping[str, Any]
     _folder: Path
 
-    @classmethod
-    def of(cls, name: str, section: Mapping[str, Any], folder: Path) -> TableSettings:
-        """A table, from its section.
+    def check(self, file: str) -> None:
+        """Refuses what does not hold together.
 
         Raises:
-            DataError: a column of keys is an attribute, or the order is none.
+            DataError: see `StatedTable.check`; or nothing names its people.
         """
-        where, belongs = f"{POLICY}: [tables.{name}]", section.get("belongs_to", {"": ""})
-        if len(belongs) != 1:
-            raise DataError(f"{where}: expected one column in belongs_to, got several; name one parent")
-        ((foreign, parent),) = belongs.items()
-        domain = Domain.load(folder / section["domain"]) if "domain" in section else None
-        made = cls(
-            name,
-            domain,
-            section.get("key", ""),
-            parent,
-            foreign,
-            section.get("order", ""),
-            section,
-            folder,
-        )
-        if not made.keys:
-            raise DataError(f"{where}: expected key or belongs_to, which name its people, got none; add one")
-        for column in made.keys:
-            if domain is not None and column in domain:
-                raise DataError(
-                    f"{where}: column {column!r} identifies people and is an attribute of the domain, whose "
-                    "values are released; take it out of one of the two"
-                )
-        if made.order:
-            if domain is None or made.order not in domain.names:
-                raise DataError(f"{where}: expected the order among the attributes of the domain; add it")
-            check_order(domain[made.order])
-        return made
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns of keys."""
-        return tuple(dict.fromkeys(filter(None, (self.key, self.foreign))))
+        if not self.keys:
+            raise DataError(
+                f"{file}: [tables.{self.name}]: expected key or belongs_to, which name its people, got none; "
+                "add one"
+            )
+        super().check(file)
 
     def source(self) -> Source:
         """Where its rows live.
@@ -97,7 +54,10 @@ def tables_of(sections: Mapping[str, Mapping[str, Any]], folder: Path) -> tuple[
     Raises:
         DataError: they are no tree, or a table below that of people belongs to one of another party.
     """
-    waiting = {name: TableSettings.of(name, section, folder) for name, section in sections.items()}
+    waiting = {
+        name: TableSettings.read(POLICY, name, section, folder, _source=section, _folder=folder)
+        for name, section in sections.items()
+    }
     above = {one.parent for one in waiting.values()} - set(waiting)
     if len(above) != 1:
         raise DataError(

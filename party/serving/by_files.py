@@ -21,7 +21,7 @@ from ...common.wire.bundles import (
     Bundle,
     BundledCall,
     BundledReplies,
-    Header,
+    BundleHeader,
     decode_calls,
     encode_replies,
     seal_bundle,
@@ -105,7 +105,7 @@ def answer_bundle(home: Home, servicer: PartyServicer, ledger: Ledger, bundle: B
     before = _total_spent(ledger)
     replies = _replies(servicer, calls, curator.identity, log)
     asked = bundle.header
-    header = Header(home.keyring.name, curator.name, asked.release_id, asked.number, bundle.digest)
+    header = BundleHeader(home.keyring.name, curator.name, asked.release_id, asked.number, bundle.digest)
     sealed = seal_bundle(header, encode_replies(replies), home.keyring.identity, curator.identity)
     return Answered(sealed, len(replies.replies), replies.refusal, _total_spent(ledger) - before)
 
@@ -126,7 +126,7 @@ def _write(out: Path, content: bytes) -> None:
         raise DataError(f"cannot write {out}: {cause.strerror}; name another file") from cause
 
 
-def _curator_of(home: Home, header: Header) -> Card:
+def _curator_of(home: Home, header: BundleHeader) -> Card:
     """The pinned curator that a bundle names, if it is a bundle of calls for this party."""
     if header.request:
         raise ProtocolError(

@@ -100,88 +100,23 @@ class PartyServicer:
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Review":
                 signed = codec.decode_request(method, _only(requests))
-                yield from self._turns.of("").replies(
-                    lambda: iter([codec.encode(self._review(signed, caller))])
-                )
+                yield from self._turns.of("").replies(lambda: _one(self._review(signed, caller)))
             case "Accept":
                 signed = codec.decode_request(method, _only(requests))
 
                 # The party decodes terms only after their signature is verified, so all share one turn.
                 yield from self._turns.of("").replies(
-                    lambda: iter(
-                        [
-                            codec.encode(
-                                party.accept(signed.terms, signed.curator_signature, caller, signed.seen)
-                            )
-                        ]
-                    )
-                )
-            case "Introduce":
-                introduction = codec.decode_request(method, _only(requests))
-                yield from self._done(introduction.release_id, caller, lambda: party.introduce(introduction))
-            case "Open":
-                opening = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
+                    lambda: _one(party.accept(signed.terms, signed.curator_signature, caller, signed.seen))
                 )
             case "Push":
-                pushed = codec.decode_request(method, _only(requests))
-                yield from self._push(pushed, caller)
-            case "Deal":
-                dealt = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    dealt.release_id, caller, lambda: streams.encode_payload(party.deal(dealt))
-                )
+                yield from self._push(codec.decode_request(method, _only(requests)), caller)
             case "Deliver":
                 yield from self._deliver(
                     requests, lambda delivery: party.check_caller(delivery.release_id, caller)
                 )
-            case "Multiply":
-                products = codec.decode_request(method, _only(requests))
-                yield from self._done(products.release_id, caller, lambda: party.multiply(products))
-            case "PrepareScores":
-                scores = codec.decode_request(method, _only(requests))
-                yield from self._done(scores.release_id, caller, lambda: party.prepare_scores(scores))
-            case "Align":
-                rows = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    rows.release_id, caller, lambda: party.align(rows.release_id, rows.owner)
-                )
-            case "AnswerScores":
-                scores = codec.decode_request(method, _only(requests))
-                yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))
-            case "Charge":
-                charged = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    charged.release_id, caller, lambda: iter([codec.encode(Charged(party.charge(charged)))])
-                )
-            case "Answer":
+            case _ if method in _OF_A_RELEASE:
                 asked = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    asked.query.release_id,
-                    caller,
-                    lambda: party.answer(asked.query, asked.charges, asked.before),
-                )
-            case "Agree":
-                remaining = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    remaining.release_id,
-                    caller,
-                    lambda: iter([codec.encode(Agreed(party.agree(remaining)))]),
-                )
-            case "Unmask":
-                masks = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    masks.remaining.release_id, caller, lambda: iter([codec.encode(party.unmask(masks))])
-                )
-            case "Certify":
-                claim = codec.decode_request(method, _only(requests))
-                yield from self._stream(
-                    claim.release_id, caller, lambda: statements.encode_statement(party.certify(claim))
-                )
-            case "Abandon":
-                abandoned = codec.decode_request(method, _only(requests)).release_id
-                yield from self._done(abandoned, caller, lambda: party.abandon(abandoned))
+                yield from self._stream(asked.release_id, caller, lambda: _OF_A_RELEASE[method](party, asked))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
 
@@ -229,12 +164,37 @@ class PartyServicer:
 
         return self._turns.of(release_id).replies(begin_if_allowed)
 
-    def _done(self, release_id: str, caller: bytes, step: Callable[[], None]) -> Iterator[bytes]:
-        def acknowledge() -> Iterator[bytes]:
-            step()
-            return iter([codec.encode(Acknowledgement())])
 
-        return self._stream(release_id, caller, acknowledge)
+def _done(step: Callable[[Role[Any], Any], None]) -> Callable[[Role[Any], Any], Iterator[bytes]]:
+    """A step that is acknowledged when it is done."""
+
+    def acknowledge(party: Role[Any], asked: Any) -> Iterator[bytes]:
+        step(party, asked)
+        return _one(Acknowledgement())
+
+    return acknowledge
+
+
+def _one(reply: Any) -> Iterator[bytes]:
+    return iter([codec.encode(reply)])
+
+
+_OF_A_RELEASE: Mapping[str, Callable[[Role[Any], Any], Iterator[bytes]]] = {
+    "Introduce": _done(lambda party, asked: party.introduce(asked)),
+    "Open": lambda party, asked: streams.encode_payload(party.open(asked)),
+    "Deal": lambda party, asked: streams.encode_payload(party.deal(asked)),
+    "Multiply": _done(lambda party, asked: party.multiply(asked)),
+    "PrepareScores": _done(lambda party, asked: party.prepare_scores(asked)),
+    "Align": lambda party, asked: party.align(asked.release_id, asked.owner),
+    "AnswerScores": lambda party, asked: party.answer_scores(asked),
+    "Charge": lambda party, asked: _one(Charged(party.charge(asked))),
+    "Answer": lambda party, asked: party.answer(asked.query, asked.charges, asked.before),
+    "Agree": lambda party, asked: _one(Agreed(party.agree(asked))),
+    "Unmask": lambda party, asked: _one(party.unmask(asked)),
+    "Certify": lambda party, asked: statements.encode_statement(party.certify(asked)),
+    "Abandon": _done(lambda party, asked: party.abandon(asked.release_id)),
+}
+"""The replies to a request about one release, by the method that takes it."""
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,15 +14,12 @@ import duckdb
 from numpy.typing import NDArray
 
 from ...common.bounded import read_bytes
-from ...common.data.domain import Domain
-from ...common.data.table import Table
-from ...common.data.values import RawColumn, compose
+from ...common.data.values import compose
 from ...common.errors import DataError
-from .cells import compose_columns
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .headers import check_different
 from .ordering import check_decided
-from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
+from .source import CONFIG, FileSource, Queried, Scanned
 from .sql import quote
 
 _QUERY_BYTES = 1 << 20
@@ -38,7 +35,7 @@ _OTHER = re.compile(rf'"type":"(?!({_READS})")[A-Z_]+_NODE"|"function_name":"({_
 
 
 @dataclass(frozen=True)
-class QuerySource:
+class QuerySource(Scanned):
     """The rows of one SELECT with an ORDER BY: parties of a slice hold the same records in the same order.
 
     Attributes:
@@ -61,70 +58,17 @@ class QuerySource:
         """What messages call it."""
         return "source query"
 
-    def columns(self) -> tuple[str, ...]:
-        """The names of the query's columns.
-
-        Raises:
-            DataError: the query cannot be run.
-        """
-        return self._names
-
-    def read(self, domain: Domain) -> Table:
-        """The columns of the domain, encoded; see `Source`."""
-        return self.read_with_texts(domain, ())[0]
-
-    def read_with_texts(
-        self, domain: Domain, columns: Sequence[str]
-    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
-        """The columns of the domain, encoded, and the texts of others, of one run; see `Source`."""
-        places = {name: self._place(name) for name in columns}
-        with self.connect() as connection:
-            self.check_order(connection, {*domain.names, *columns})
-            table = self._table(connection, domain)
-            return table, texts_of(places, partial(self._cells, connection))
-
-    def cells(self, domain: Domain) -> Iterator[RawColumn]:
-        """The columns of the domain one after the other, before encoding; see `Queried`."""
-        with self.connect() as connection:
-            kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
-
     def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
         """See `Scanned`; the query runs once more for it."""
         check_decided(self.sql, self._names, used, partial(self.query, connection))
 
-    def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
-        kinds = self.query(connection, "DESCRIBE file")["column_type"]
-        table = encoded_columns(domain, self._place, kinds, partial(self._cells, connection))
-        if not table.record_count:
-            raise DataError("source query: it gives no rows; an empty table has nothing to release")
-        return table
-
-    def _cells(
-        self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
-    ) -> Iterator[NDArray[Any]]:
-        return selected(partial(self.query, connection), expressions)
-
-    def _place(self, name: str) -> int:
-        name = compose(name)
-        if name not in self._names:
-            raise DataError(f"source query: it gives no column {name!r}; fix the query or the domain")
-        return self._names.index(name)
-
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        names = tuple(map(compose, self._described["column_name"]))
+        with self._connect() as connection:
+            described = self.query(connection, f"DESCRIBE {self._select}")
+        names = tuple(map(compose, described["column_name"]))
         check_different(self.name, names, "; rename one of them")
         return names
-
-    @property
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(self._described["column_type"])
-
-    @cached_property
-    def _described(self) -> dict[str, NDArray[Any]]:
-        with self._connect() as connection:
-            return self.query(connection, f"DESCRIBE {self._select}")
 
     @property
     def _select(self) -> str:
@@ -148,20 +92,9 @@ class QuerySource:
                 ) from None
         return connection
 
-    def connect(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the rows in the table `file`; see `Queried`."""
-        connection = self.scan()
-        self.query(connection, "CREATE TEMP TABLE file AS SELECT * FROM scan")
-        return connection
-
-    def scan(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the rows as the view `scan`; see `Scanned`."""
-        connection = self._connect()
-        names = [f"c{place}" for place in range(len(self._names))]
-        read = f"({self._select}) AS read ({', '.join(names)})"
-        texts = compose_columns(names, self._kinds)
-        self.query(connection, f"CREATE TEMP VIEW scan ({', '.join(names)}) AS SELECT {texts} FROM {read}")
-        return connection
+    @property
+    def _kept(self) -> str:
+        return "TABLE"
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
         """Runs a query; each column of the answer is an array. See `Queried`."""

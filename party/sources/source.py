@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -106,12 +107,34 @@ class Queried(Protocol):
         """
 
 
-class Scanned(Queried, Protocol):
-    """Rows that DuckDB can read as often as it needs them, without keeping them."""
+class Scanned(ABC):
+    """Rows that DuckDB can read as often as it needs them, without keeping them; they are `Queried` too."""
 
-    def scan(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What messages call it."""
 
+    @property
+    @abstractmethod
+    def _names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+
+    @property
+    @abstractmethod
+    def _select(self) -> str:
+        """The rows as a SELECT, for a connection of `_connect`."""
+
+    @property
+    @abstractmethod
+    def _kept(self) -> str:
+        """What `connect` makes of the rows: TABLE, which holds them, or VIEW."""
+
+    @abstractmethod
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB, where `_select` can run."""
+
+    @abstractmethod
     def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
         """Returns if the rows come in one order every time.
 
@@ -123,9 +146,82 @@ class Scanned(Queried, Protocol):
             DataError: their order is not decided.
         """
 
+    @abstractmethod
+    def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
+        """Runs a query over the rows; see `Queried`."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order.
+
+        Raises:
+            DataError: the rows cannot be read, or a column has no name of its own.
+        """
+        return self._names
+
+    def read(self, domain: Domain) -> Table:
+        """The columns of the domain, encoded; see `Source`."""
+        return self.read_with_texts(domain, ())[0]
+
+    def read_with_texts(
+        self, domain: Domain, columns: Sequence[str]
+    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
+        """The columns of the domain, encoded, and the texts of others, of one run; see `Source`."""
+        places = {name: self._place(name) for name in columns}
+        with self.connect() as connection:
+            self.check_order(connection, {*domain.names, *columns})
+            table = self._table(connection, domain)
+            check_rows(table.record_count, self.name)
+            return table, texts_of(places, partial(self._cells, connection))
+
+    def encoded(self, domain: Domain) -> Table:
+        """The columns of the domain for an owner whose number of rows is private: there may be none."""
+        with self.connect() as connection:
+            return self._table(connection, domain)
+
+    def cells(self, domain: Domain) -> Iterator[RawColumn]:
+        """The columns of the domain one after the other, as they are before encoding; see `Queried`."""
+        with self.connect() as connection:
+            kinds = self.query(connection, "DESCRIBE file")["column_type"]
+            yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `file`, its columns c0, c1, ... in order; see `Queried`."""
+        connection = self.scan()
+        self.query(connection, f"CREATE TEMP {self._kept} file AS SELECT * FROM scan")
+        return connection
+
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
+        names = [f"c{place}" for place in range(len(self._names))]
+        connection = self._connect()
+        read = f"({self._select}) AS read ({', '.join(names)})"
+        kinds = self.query(connection, f"DESCRIBE SELECT * FROM {read}")["column_type"]
+        texts = compose_columns(names, kinds)
+        self.query(connection, f"CREATE TEMP VIEW scan ({', '.join(names)}) AS SELECT {texts} FROM {read}")
+        return connection
+
+    def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
+        kinds = self.query(connection, "DESCRIBE file")["column_type"]
+        return encoded_columns(domain, self._place, kinds, partial(self._cells, connection))
+
+    def _cells(
+        self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
+    ) -> Iterator[NDArray[Any]]:
+        """The values of each of some expressions of the rows of `file`, one after the other."""
+        return (
+            self.query(connection, f"SELECT {expression} AS cell FROM file")["cell"]
+            for expression in expressions
+        )
+
+    def _place(self, name: str) -> int:
+        name = compose(name)
+        if name not in self._names:
+            raise DataError(f"{self.name} has no column {name!r}; fix the names of its columns or the domain")
+        return self._names.index(name)
+
 
 @dataclass(frozen=True)
-class FileSource:
+class FileSource(Scanned):
     """A CSV (.csv, .tsv, perhaps .gz) or Parquet file, read by DuckDB, or one of `common.files`, in memory.
 
     The separator of a CSV is found in its first line (`dialect`), and the encoding of a cell in itself
@@ -156,50 +252,13 @@ class FileSource:
         """Name of the file."""
         return self.path.name
 
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in file order.
-
-        Raises:
-            DataError: the file cannot be read, has no header or names a column twice.
-        """
-        return self._names
-
-    def read(self, domain: Domain) -> Table:
-        """The columns of the domain, encoded; see Source."""
-        return self.read_with_texts(domain, ())[0]
-
-    def encoded(self, domain: Domain) -> Table:
-        """The same for an owner whose number of rows is private: the file may have none."""
-        with self.connect() as connection:
-            return self._table(connection, domain)
-
-    def cells(self, domain: Domain) -> Iterator[RawColumn]:
-        """The columns of the domain one after the other, as they are before encoding; see Queried."""
-        with self.connect() as connection:
-            kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
-
-    def read_with_texts(
-        self, domain: Domain, columns: Sequence[str]
-    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
-        """The columns of the domain, encoded, and the texts of others; see Source."""
-        places = {name: self._place(name) for name in columns}
-        with self.connect() as connection:
-            table = self._table(connection, domain)
-            check_rows(table.record_count, self.path.name)
-            return table, texts_of(places, partial(self._cells, connection))
-
-    def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
-        kinds = self.query(connection, "DESCRIBE file")["column_type"]
-        return encoded_columns(domain, self._place, kinds, partial(self._cells, connection))
-
     def _cells(
         self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
     ) -> Iterator[NDArray[Any]]:
-        query = partial(self.query, connection)
         if self._fits_in_memory or self._csv is None or len(expressions) == 1:
-            yield from selected(query, expressions)
+            yield from super()._cells(connection, expressions)
             return
+        query = partial(self.query, connection)
         with tempfile.TemporaryDirectory(prefix="dpmosaic-") as folder:
             query(f"SET temp_directory = {quote(folder)}")
             query(f"SET memory_limit = '{_MEMORY}'")
@@ -209,29 +268,15 @@ class FileSource:
                 yield query(f"SELECT cell{place} AS cell FROM cells")["cell"]
             query("DROP TABLE cells")
 
-    def connect(self) -> duckdb.DuckDBPyConnection:
-        """A database in memory with the file as `file`, its columns c0, c1, ... in order.
-
-        Raises:
-            DataError: as for `query`.
-        """
-        connection = self.scan()
-        self.query(
-            connection, f"CREATE {'TABLE' if self._fits_in_memory else 'VIEW'} file AS SELECT * FROM scan"
-        )
-        return connection
-
-    def scan(self) -> duckdb.DuckDBPyConnection:
-        """A database in memory with the file as `scan`; see `Scanned`."""
+    def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=CONFIG)
         if self._other is not None:
             connection.register("held", self._other.rows)
-        names = [f"c{place}" for place in range(len(self._names))]
-        read = f"({self._select}) AS read ({', '.join(names)})"
-        kinds = self.query(connection, f"DESCRIBE SELECT * FROM {read}")["column_type"]
-        texts = compose_columns(names, kinds)
-        self.query(connection, f"CREATE VIEW scan ({', '.join(names)}) AS SELECT {texts} FROM {read}")
         return connection
+
+    @property
+    def _kept(self) -> str:
+        return "TABLE" if self._fits_in_memory else "VIEW"
 
     def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
         """See `Scanned`; that of the file."""
@@ -330,21 +375,6 @@ class FileSource:
         if self._other is not None:
             return "SELECT * FROM held"
         return f"SELECT * FROM read_parquet({quoted_file(self.path)})"
-
-    def _place(self, name: str) -> int:
-        name = compose(name)
-        if name not in self._names:
-            raise DataError(
-                f"{self.path.name} has no column {name!r} in its header; fix the header or the domain"
-            )
-        return self._names.index(name)
-
-
-def selected(
-    query: Callable[[str], dict[str, NDArray[Any]]], expressions: Sequence[str]
-) -> Iterator[NDArray[Any]]:
-    """The values of each of some expressions of the rows of `file`, one after the other."""
-    return (query(f"SELECT {expression} AS cell FROM file")["cell"] for expression in expressions)
 
 
 def encoded_columns(

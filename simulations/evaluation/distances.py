@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.compared import counted_in_both
 from ...common.data.domain import Clique
-from ...common.data.table import Table
-from ...common.errors import DataError
+from ...common.data.table import Table, check_comparable
 
 Counts = NDArray[np.int64]
 
@@ -72,18 +71,6 @@ def pair_distances(real: Table, synthetic: Table) -> list[Distance]:
 def worst(distances: Sequence[Distance], count: int) -> list[Distance]:
     """The largest distances, the largest first."""
     return sorted(distances, key=lambda distance: -distance.total_variation)[:count]
-
-
-def check_comparable(real: Table, synthetic: Table) -> None:
-    """Refuses tables that cannot be compared.
-
-    Raises:
-        DataError: the tables have different domains, or one has no record.
-    """
-    if real.domain != synthetic.domain:
-        raise DataError("the two tables have different domains; encode both with the same one")
-    if not (real.record_count and synthetic.record_count):
-        raise DataError("an empty table cannot be compared; give both tables records")
 
 
 def _distances(real: Table, synthetic: Table, k: int) -> list[Distance]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.table import Table
+from ...common.data.table import Table, check_comparable
 from ...common.data.workload import Workload
-from .distances import Distance, attribute_distances, check_comparable, pair_distances
+from .distances import Distance, attribute_distances, pair_distances
 from .metrics import PRIVATE, KwayError, kway_errors
 from .nist import Pay, classification_score, clustering_score, regression_score
 from .other_metrics import OtherMetric, other_metrics

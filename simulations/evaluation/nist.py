@@ -18,9 +18,9 @@ from ...common.data.attributes.dates import bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique
 from ...common.data.rules.plain import extent
-from ...common.data.table import Table
+from ...common.data.table import Table, check_comparable
 from ...common.errors import DataError
-from .distances import check_comparable, marginal_distance
+from .distances import marginal_distance
 
 PERFECT = 1e6
 MARGINALS = 100

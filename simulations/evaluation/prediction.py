@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
-from ...common.data.table import Table
+from ...common.data.table import Table, check_comparable
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from .distances import check_comparable
 
 CLASSIFIERS = ("svm", "tree")
 TEST_SHARE = 0.2

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.table import check_comparable
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from .distances import check_comparable
 from .features import Features
 from .prediction import TEST_SHARE
 from .values.values import Values

@@ -16,11 +16,6 @@ Alike = tuple[bool, ...]
 """For each grouping of an attribute, whether two codes have one group in it."""
 
 
-def grouped_attributes(view: View) -> list[tuple[str, Grouping]]:
-    """The attributes of a view with their groupings; () of those of single codes."""
-    return list(zip(view.clique, view.groups or ((),) * len(view.clique), strict=True))
-
-
 def one_record(domain: Domain, sigmas: Mapping[View, float]) -> float:
     """mu^2 of removing a record, which is the same for all: the interaction of a cell has one norm.
 
@@ -45,14 +40,14 @@ def two_records(domain: Domain, sigmas: Mapping[View, float]) -> tuple[float, Cl
     """
     groupings: dict[str, dict[Grouping, int]] = {}
     for view in sigmas:
-        for name, labels in grouped_attributes(view):
+        for name, labels in view.groupings:
             groupings.setdefault(name, {}).setdefault(labels, len(groupings[name]))
     products = [
         (
             sigma**-2,
             [
                 (name, groupings[name][labels], 1 / size)
-                for (name, labels), size in zip(grouped_attributes(view), view.shape(domain), strict=True)
+                for (name, labels), size in zip(view.groupings, view.shape(domain), strict=True)
             ],
         )
         for view, sigma in sigmas.items()

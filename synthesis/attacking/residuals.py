@@ -31,7 +31,7 @@ from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.privacy.cost import Adjacency
 from ...curator.results.evidence import Evidence
-from .neighbours import grouped_attributes, one_record, two_records
+from .neighbours import one_record, two_records
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]
@@ -162,7 +162,7 @@ class Residuals:
     def _of_column(self, name: str) -> Iterator[tuple[View, Grouping]]:
         """The interactions of a column, each with the groups in which it has the column's codes."""
         for view in self.errors:
-            for one, labels in grouped_attributes(view):
+            for one, labels in view.groupings:
                 if one == name:
                     yield view, labels
 
@@ -170,7 +170,7 @@ class Residuals:
         """The groups of each record in the attributes of an interaction."""
         return [
             self._group_of_each(name, labels)[columns[self.domain.position(name)]]
-            for name, labels in grouped_attributes(view)
+            for name, labels in view.groupings
         ]
 
     def _group_of_each(self, name: str, labels: Grouping) -> NDArray[np.intp]:

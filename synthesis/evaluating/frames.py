@@ -122,15 +122,7 @@ class ComparisonPage(Page):
     distances: Mapping[tuple[str, str], float]
 
     def plot(self, columns: Sequence[str] | None = None) -> Plot:
-        """A figure of columns, of distances of pairs and of correlations, both tables beside each other.
-
-        Args:
-            columns: those that are drawn; by default the first ones.
-
-        Raises:
-            DataError: there is no such column.
-            MissingExtraError: matplotlib, of the extra "plot", is not installed.
-        """
+        """A figure of both tables beside each other, with distances of pairs; see `Release.plot`."""
         return plot(self.release.published, columns, self.real, self.distances, PRIVATE)
 
     def save(self, path: str | Path) -> None:

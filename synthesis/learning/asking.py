@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .cells import Cells
 from .kinds import Vote
-from .private_counts import PrivateCounts
+from .private_counts import Noisy, PrivateCounts
 from .ranges import Range, Ruler, found_range, has_few_cells
 
 PRESENT = 2.5
@@ -98,6 +98,20 @@ class Asking:
     def records(self) -> float:
         """The number of rows, with noise."""
         return self.rows.records
+
+    def different_values(self, names: Iterable[str], part: float) -> dict[str, Noisy]:
+        """The noisy number of different values of each column.
+
+        Args:
+            names: of the columns.
+            part: share of a column.
+        """
+        asked = {name: partial(self._count_different, name) for name in names}
+        return self.counts.histograms("different values", asked, part * self.share)
+
+    def _count_different(self, name: str) -> NDArray[np.int64]:
+        # One row more or less changes it by one at most.
+        return np.array([self.cells.different(name)], dtype=np.int64)
 
     def ranges(
         self,

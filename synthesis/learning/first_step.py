@@ -14,7 +14,6 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
 from ...common.data.table import Table, check_rows
-from ...common.data.workload import Workload
 from ...common.labels import DELTA_SHARE
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
@@ -25,10 +24,10 @@ from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.issuing import issue
-from ...curator.mechanisms.bins import Bins
 from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.parties.journal import Answers
 from ...curator.pgm.fitting.estimation import estimate
+from ...curator.releasing.bins.order import counting_order
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.release import ReleaseOrder, stated_plan
 from .asking import Rows
@@ -184,14 +183,7 @@ def _begun(
     """The release that has the rest of the budget, and the certificate of what was spent."""
     spent = counts.accountant.spent
     rho = float_above(spent)
-    singles = tuple((name,) for name in table.domain.names)
-    asked = replace(
-        order,
-        domain=table.domain,
-        spec=replace(order.spec, budget=Budget(delta=order.spec.budget.delta, zcdp_rho=rho), rows=1),
-        mechanism=Bins(),
-        workload=Workload(singles, (1.0,) * len(singles)),
-    )
+    asked = counting_order(replace(order, domain=table.domain), table.domain.names, rho)
     held = Partition.of_slices(table.domain, [(rows.stated, [table.domain.names])])
     plan = stated_plan(asked, held, named=False)
     # Columns that are not released were asked about too.

@@ -170,11 +170,5 @@ def _identifiers(
         if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
         if found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records or _NAMED.search(name)
     ]
-    asked = {name: partial(_different, asking, name) for name in likely}
-    noisy = asking.counts.histograms("different values", asked, DIFFERENT_NUMBERS * asking.share)
+    noisy = asking.different_values(likely, DIFFERENT_NUMBERS)
     return {name for name, one in noisy.items() if one.values[0] + one.sigma >= _ALL * asking.records}
-
-
-def _different(asking: Asking, name: str) -> NDArray[np.int64]:
-    # One row more or less changes the number of different values by one at most.
-    return np.array([asking.cells.different(name)], dtype=np.int64)

@@ -66,8 +66,7 @@ def learned_words(vote: Vote, forms: Noisy, name: str, rows: Rows, cost: float) 
 
 def different_texts(asking: Asking, names: Iterable[str]) -> dict[str, Noisy]:
     """The noisy number of different texts of each column."""
-    asked = {name: partial(_different, asking, name) for name in names}
-    return asking.counts.histograms("different values", asked, DIFFERENT_TEXTS * asking.share)
+    return asking.different_values(names, DIFFERENT_TEXTS)
 
 
 def is_many(different: Noisy) -> bool:
@@ -215,11 +214,6 @@ def _within(beginning: str, found: Mapping[str, tuple[float, float]]) -> float:
 
 def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
     return rows[places]
-
-
-def _different(asking: Asking, name: str) -> NDArray[np.int64]:
-    # One row more or less changes the number of different texts by one at most.
-    return np.array([asking.cells.different(name)], dtype=np.int64)
 
 
 def learned_labels(cells: Cells, counts: PrivateCounts, rows: Rows, cost: float) -> dict[str, Column]:

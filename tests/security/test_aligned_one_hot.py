@@ -31,7 +31,7 @@ def release(population, cheat=None):
     measurer = aligned.measurer()
     if cheat is not None:
         session = aligned.links[0][0].party._releases.of(terms.release_id)._introduced_session()
-        matrix = session._matrix
+        matrix = session._matrices._matrix
 
         def changed(chain, rows, within=None):
             blocks = np.vstack(list(matrix(chain, rows, within)))
@@ -39,7 +39,7 @@ def release(population, cheat=None):
             blocks[place] = cheat(blocks[place])
             yield from (blocks[start : start + rows] for start in range(0, len(blocks), rows))
 
-        session._matrix = changed
+        session._matrices._matrix = changed
     return aligned, measurer
 
 

@@ -12,8 +12,8 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.party.answerers.masked.matrices import Matrices
 from dpmosaic.party.answerers.masked.openings import Openings
-from dpmosaic.party.answerers.masked.session import MaskedSession
 from support.aligned import AlignedRelease, People
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 3, "d": 2})
@@ -27,7 +27,7 @@ def received(monkeypatch, grid):
     A matrix is opened to several parties, and multiplied several times; here it is once.
     """
     stored, multiplied = [], []
-    put, opened = Openings.put, MaskedSession._sum_of_openings
+    put, opened = Openings.put, Matrices.sum_of_openings
 
     def kept(self, key, ring, rows, cells, chunks, within=None):
         chunks = [bytes(chunk) for chunk in chunks]
@@ -40,7 +40,7 @@ def received(monkeypatch, grid):
             yield block
 
     monkeypatch.setattr(Openings, "put", kept)
-    monkeypatch.setattr(MaskedSession, "_sum_of_openings", summed)
+    monkeypatch.setattr(Matrices, "sum_of_openings", summed)
     people = People(DOMAIN, grid, records=300, absent=0.1, dummies=200)
     measurer = AlignedRelease(people).measurer()
     with contextlib.suppress(ProtocolError):

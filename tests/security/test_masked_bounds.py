@@ -34,7 +34,7 @@ def release(weights=None, granted=GRANTED):
     curator = Curator(table(), "1x2", granted)
     measurer = curator.measurer()
     session = curator.links[0].connection.party._releases.of(RELEASE_ID)._introduced_session()
-    matrix = session._matrix
+    matrix = session._matrices._matrix
 
     def weighted(chain, rows, within=None):
         start = 0
@@ -45,7 +45,7 @@ def release(weights=None, granted=GRANTED):
             start += len(block)
             yield block
 
-    session._matrix = weighted
+    session._matrices._matrix = weighted
     return measurer
 
 

@@ -62,14 +62,14 @@ def release(cheat=None, table=table, grid="1x2", dealers=0, seed=1):
     measurer = curator.measurer()
     if cheat is not None:
         own = session(curator, 0)
-        matrix = own._matrix
+        matrix = own._matrices._matrix
 
         def changed(chain, rows, within=None):
             blocks = np.vstack(list(matrix(chain, rows, within)))
             cheat(blocks)
             yield from (blocks[start : start + rows] for start in range(0, len(blocks), rows))
 
-        own._matrix = changed
+        own._matrices._matrix = changed
     return curator, measurer
 
 
@@ -124,8 +124,8 @@ def test_integers_that_no_mask_hides_are_refused():
     """In the field and in its low bits such a word looks like another one."""
     curator, measurer = release(dealers=3)
     own = session(curator, 0)
-    opening = own._own_opening
-    own._own_opening = lambda *asked: (block + np.uint64(1 << 63) for block in opening(*asked))
+    opening = own._matrices.own_opening
+    own._matrices.own_opening = lambda *asked: (block + np.uint64(1 << 63) for block in opening(*asked))
     with pytest.raises(ProtocolError, match="integers that no mask hides"):
         measured(measurer)
 
@@ -151,8 +151,8 @@ def test_a_party_multiplies_nothing_that_was_not_checked(monkeypatch):
 def opens_otherwise(curator, measurer):
     """The first party opens other rows than it did."""
     own = session(curator, 0)
-    matrix = own._matrix
-    own._matrix = lambda *asked: (2 * block for block in matrix(*asked))
+    matrix = own._matrices._matrix
+    own._matrices._matrix = lambda *asked: (2 * block for block in matrix(*asked))
     measurer._products.forget(DeliveriesLost("asked again"))
     measurer._products.begin(0)
 

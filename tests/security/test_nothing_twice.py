@@ -84,7 +84,7 @@ def test_two_parties_do_not_make_another_one_open_other_rows_under_one_mask(
 
     before = opened()
     cheating = session(release, first)
-    cheating._matrix = more(cheating._matrix)
+    cheating._matrices._matrix = more(cheating._matrices._matrix)
     if restarted:
         release.start(release.names[victim], seed=7)
         release.begin()

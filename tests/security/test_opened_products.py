@@ -70,7 +70,7 @@ def measured(measurer, clique):
 
 def opens_otherwise(session, chain_length, added):
     """The party adds a number to one word of each product of so many parts that it opens."""
-    opening = session._own_opening
+    opening = session._matrices.own_opening
 
     def other(chain, rows, within=None):
         for block in opening(chain, rows, within):
@@ -78,7 +78,7 @@ def opens_otherwise(session, chain_length, added):
                 block[:1, -1:] += block.dtype.type(added % 2 ** (8 * block.itemsize))
             yield block
 
-    session._own_opening = other
+    session._matrices.own_opening = other
 
 
 @pytest.mark.slow

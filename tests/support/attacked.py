@@ -11,9 +11,10 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common import queries
+from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.curator.certificates.certificate import Certificate
-from dpmosaic.curator.certificates.verify import CERTIFICATE, sha256_of
+from dpmosaic.curator.certificates.verify import CERTIFICATE
 from dpmosaic.curator.measurers import scores
 from dpmosaic.curator.results.outputs import write_certificate
 from support.leaks import every_label_passes_the_threshold, half_of_all_noise

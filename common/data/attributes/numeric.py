@@ -102,7 +102,7 @@ class NumericAttribute(Attribute):
 
     def _check_numbers(self) -> None:
         bounds = tuple(bound for bound in (self.minimum, self.maximum) if bound is not None)
-        if not all(_is_number(bound) and abs(bound) < 1e300 for bound in (*bounds, *self.edges, *self.atoms)):
+        if not all(is_number(bound) and abs(bound) < 1e300 for bound in (*bounds, *self.edges, *self.atoms)):
             raise self._error("expected finite numbers as min, max, edges and atoms; fix the domain")
         if len(bounds) == 1:
             raise self._error("expected both min and max, or none; fix the domain")
@@ -117,7 +117,7 @@ class NumericAttribute(Attribute):
         ):
             raise self._error("edges begin with min, end with max and are one more than bins; fix the domain")
         unit = self.multiple_of
-        if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
+        if unit is not None and not (is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
         if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
             raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
@@ -419,5 +419,6 @@ def _short(number: float) -> int | float:
     return int(number) if whole else float(number)
 
 
-def _is_number(bound: object) -> bool:
+def is_number(bound: object) -> bool:
+    """Whether a value of a file is a finite number."""
     return isinstance(bound, (int, float)) and not isinstance(bound, bool) and math.isfinite(bound)

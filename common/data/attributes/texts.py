@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -70,12 +70,7 @@ class TextColumn:
 
     def digest(self) -> bytes:
         """SHA-256 of the text of each row."""
-        digest = hashlib.sha256()
-        for text in self.known:
-            encoded = text.encode("utf-8", "surrogatepass")
-            digest.update(len(encoded).to_bytes(8, "big") + encoded)
-        digest.update(self.places.astype("<u4").tobytes())
-        return digest.digest()
+        return digest_of_texts(self.known, [self.places])
 
     @classmethod
     def _of(cls, texts: Sequence[str], position: NDArray[np.integer[Any]]) -> TextColumn:
@@ -124,3 +119,19 @@ def are_unlisted(attribute: CategoricalAttribute, texts: Sequence[str]) -> list[
 def has_open_categories(attribute: Attribute) -> TypeGuard[CategoricalAttribute]:
     """Whether labels of an attribute are looked for in the texts of its rows."""
     return isinstance(attribute, CategoricalAttribute) and attribute.open
+
+
+def digest_of_texts(known: Iterable[str], places: Iterable[NDArray[np.integer[Any]]]) -> bytes:
+    """SHA-256 of the text of each row.
+
+    Args:
+        known: the different texts, sorted.
+        places: of the text of each row among them, of some rows after the other.
+    """
+    digest = hashlib.sha256()
+    for text in known:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    for some in places:
+        digest.update(some.astype("<u4").tobytes())
+    return digest.digest()

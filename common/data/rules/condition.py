@@ -13,6 +13,7 @@ from ..attributes.attribute import Attribute
 from ..attributes.boolean import BooleanAttribute
 from ..attributes.categorical import CategoricalAttribute, Category
 from ..attributes.dates import DateAttribute
+from ..attributes.numeric import is_number
 from ..values import text_of
 from .plain import extent, numbers, texts
 
@@ -166,17 +167,13 @@ def _number_or_nan(text: str) -> float:
 
 
 def _is_category(value: object) -> bool:
-    return value is None or isinstance(value, (str, bool)) or _is_number(value)
+    return value is None or isinstance(value, (str, bool)) or is_number(value)
 
 
 def _is_bound(value: object) -> bool:
     if not isinstance(value, str):
-        return _is_number(value)
+        return is_number(value)
     try:
         return not np.isnat(np.datetime64(value, "us"))
     except ValueError:
         return False
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -26,8 +26,7 @@ _REMEMBERED_COLUMNS, _KEPT_SIZE = 1024, 2048
 
 def columns_of(view: View) -> Clique:
     """The column of each attribute of a view."""
-    of_each = view.groups or ((),) * len(view.clique)
-    return tuple(_column(name, labels) for name, labels in zip(view.clique, of_each, strict=True))
+    return tuple(_column(name, labels) for name, labels in view.groupings)
 
 
 def names_of(columns: Clique) -> Clique:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from ...crypto.randomness import RandomStream
 from ...data.counting import COUNTED_AT_ONCE
 from ...data.domain import Clique, Domain
-from ...data.grouping import Groups, grouped_shape
-from ...data.rows import Rows
+from ...data.grouping import Groups
+from ...data.rows import Rows, count_by_cells, count_one_by_one
 from ...later import np
 
 if TYPE_CHECKING:
@@ -155,16 +155,8 @@ class SampledRows:
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts of the sampled rows; see `Rows`."""
-        names = tuple(clique)
-        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        for start in range(0, self.record_count, COUNTED_AT_ONCE):
-            cells = self.cell_codes(names, start, start + COUNTED_AT_ONCE, groups)
-            counts += np.bincount(cells[cells >= 0], minlength=counts.size)
-        return counts
+        return count_by_cells(self, clique, groups)
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """See `Rows`."""
-        asked = list(cliques)
-        return [
-            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
-        ]
+        return count_one_by_one(self, cliques, groups)

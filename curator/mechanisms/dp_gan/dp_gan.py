@@ -14,7 +14,6 @@ from typing import Any
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
 from ....common.extras import require_extra
-from ....common.privacy.budget import Budget
 from ...measurers.capabilities import holding_records
 from ...measurers.measurer import Measurer
 from ..parts.ending import averages_of, ended
@@ -32,10 +31,6 @@ class DPGan(GanSettings):
     def name(self) -> str:
         """Name on the command line."""
         return "dp-gan"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """The budget at one Rényi order, because the noise of samples has no zCDP guarantee."""
-        return Fraction(budget.order.zcdp_rho)
 
     def describe(self) -> dict[str, Any]:
         """Name and parameters, for the certificate."""

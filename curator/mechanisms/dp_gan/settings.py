@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from ....common.errors import BudgetError
 from ....common.forms.values import whole
-from ....common.privacy.budget import Charge
+from ....common.privacy.budget import Budget, Charge
 from ....common.privacy.renyi import SampledGaussian, affordable_steps, noise_multiplier, sampled_gaussian_rho
 from ..parts.parameters import Part, Positive, Share, Times, check_parameters
 from ..parts.steps import Asks, Step
@@ -57,6 +57,10 @@ class GanSettings:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    def granted(self, budget: Budget) -> Fraction:
+        """The budget at one Rényi order, because the noise of samples has no zCDP guarantee."""
+        return Fraction(budget.order.zcdp_rho)
 
     def without_checkpoint(self) -> dict[str, Any]:
         """The parameters without the path of the checkpoint."""

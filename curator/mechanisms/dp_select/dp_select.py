@@ -14,13 +14,11 @@ Differentially Private Generative Adversarial Networks and Differentially Privat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
 from ....common.extras import require_extra
-from ....common.privacy.budget import Budget
 from ...measurers.capabilities import holding_records
 from ...measurers.measurer import Measurer
 from ..parts.fitted import FittedModel, Report
@@ -43,10 +41,6 @@ class DPSelect(SelectSettings):
     def name(self) -> str:
         """Name on the command line."""
         return "dp-select"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """The budget at one Rényi order, because the noise of samples has no zCDP guarantee."""
-        return Fraction(budget.order.zcdp_rho)
 
     def describe(self) -> dict[str, Any]:
         """Name, variant and parameters, for the certificate."""

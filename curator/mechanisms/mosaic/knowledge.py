@@ -313,7 +313,7 @@ class Knowledge:
             The interactions from which they were learned.
         """
         measured = {
-            tuple(_groupings(view).items()): view
+            view.groupings: view
             for view, effect in self.effects.items()
             if effect.observed is not None and has_shape(effect) and view.interaction == beside
         }
@@ -340,7 +340,7 @@ class Knowledge:
 
     def _error_of_parts(self, view: View) -> float:
         """Expected L1 error of the smaller interactions, in records, as far as groups show it."""
-        groups = _groupings(view)
+        groups = dict(view.groupings)
         squares = 0.0
         if len(view.clique) == 2:  # One-way errors hardly show in larger interactions beside those of pairs.
             squares = sum(self.one_way_error(name, of) ** 2 for name, of in groups.items())
@@ -370,11 +370,6 @@ def largest_forest(sizes: Mapping[Clique, float]) -> list[Clique]:
     graph.add_weighted_edges_from((*pair, size) for pair, size in sizes.items())
     inside = {frozenset(edge) for edge in nx.maximum_spanning_edges(graph, data=False)}
     return [pair for pair in sizes if frozenset(pair) in inside]
-
-
-def _groupings(view: View) -> dict[str, Grouping]:
-    """A view's attributes, each with its grouping."""
-    return dict(zip(view.clique, view.groups or ((),) * len(view.clique), strict=True))
 
 
 def _smaller(clique: Clique) -> Iterator[Clique]:

@@ -50,15 +50,10 @@ def steps_of_the_paper(
 
 
 class PaperRun(Algorithm2):
-    """One run with the steps of `steps_of_the_paper`.
+    """One run with the steps of `steps_of_the_paper`; for the other arguments see `Algorithm2`.
 
     Args:
-        measurer: answers queries and charges them.
-        workload: workload with the weights of the candidates.
-        steps: result of `steps_of_the_paper`.
-        max_model_mb: limit of the model's size; grows to this with the budget spent.
         stream: randomness of the exponential mechanism.
-        report: called with the progress after every step.
     """
 
     def __init__(

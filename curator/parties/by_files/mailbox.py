@@ -22,7 +22,7 @@ from ....common.wire.bundles import (
     Bundle,
     BundledCall,
     BundledReplies,
-    Header,
+    BundleHeader,
     decode_replies,
     encode_calls,
     seal_bundle,
@@ -74,7 +74,7 @@ class Mailbox:
         """Writes the next bundle."""
         number = len(self._entries()) + 1
         own = self._keyring
-        header = Header(own.name, self.party, self._release_id, number)
+        header = BundleHeader(own.name, self.party, self._release_id, number)
         sealed = seal_bundle(header, encode_calls(calls), own.identity, self._card.identity)
         wants = [call.digest.hex() for call in calls if not call.silent]
         # The index comes first: a bundle that it does not know would be written over after a crash.

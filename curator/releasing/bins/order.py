@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,11 +26,21 @@ def bins_order(order: ReleaseOrder, share: float) -> ReleaseOrder:
         order: a release of a domain with open attributes.
         share: share of its budget.
     """
-    rho = float(Fraction(share) * order.granted)
-    singles = tuple((name,) for name in order.domain.open)
+    return counting_order(order, order.domain.open, float(Fraction(share) * order.granted))
+
+
+def counting_order(order: ReleaseOrder, names: Iterable[str], zcdp_rho: float) -> ReleaseOrder:
+    """The release that counts single attributes before another one.
+
+    Args:
+        order: the other one.
+        names: of the attributes.
+        zcdp_rho: its budget.
+    """
+    singles = tuple((name,) for name in names)
     return replace(
         order,
-        spec=replace(order.spec, budget=Budget(delta=order.spec.budget.delta, zcdp_rho=rho), rows=1),
+        spec=replace(order.spec, budget=Budget(delta=order.spec.budget.delta, zcdp_rho=zcdp_rho), rows=1),
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
     )

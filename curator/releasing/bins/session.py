@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ....common.bounded import json_of
+from ....common.crypto.digests import sha256_of
 from ....common.data.coding import Coding
 from ....common.data.view import View
 from ....common.errors import DataError, MosaicError
 from ....common.measurement import Measurement
 from ....common.protocols.chosen import Chosen
-from ...certificates.verify import sha256_of
 from ...mechanisms.parts.fitted import Report, ignore
 from ...parties.alignments import Aligned
 from ...parties.client import Connection

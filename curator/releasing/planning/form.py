@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....common.data.related.stated import TABLE_KEYS
 from ....common.errors import MosaicError
 from ....common.forms.options import keys_of
 from ....common.forms.several import TEXTS, Either, ListOf
@@ -16,7 +17,6 @@ from ...parties.direct_streams import DirectStreams
 
 DEFAULT_MECHANISM = "mosaic"
 
-_COLUMN = Text(".+", "the name of a column")
 _PARTIES = ListOf(Text(), some=True, like="a list of names")
 
 _SLICE = Table(
@@ -35,13 +35,7 @@ _SLICE = Table(
 
 _TABLE = Table(
     {
-        "domain": Key(Text(), "The domain file of its columns but keys; without one, it holds keys alone."),
-        "key": Key(_COLUMN, "The column that names its rows, to which those of other tables belong."),
-        "belongs_to": Key(
-            MapOf(_COLUMN, some=True),
-            'Column that holds the key of another table = that table: { id = "patients" }.',
-        ),
-        "order": Key(_COLUMN, "The column by which rows of one parent are in order."),
+        **TABLE_KEYS,
         "summaries": Key(
             MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
             'What rows of the other table say of these: { stroke = { code = ["I63"] } }; also first, last, '

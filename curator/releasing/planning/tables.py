@@ -9,76 +9,41 @@ from typing import Any
 
 from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
-from ....common.data.related.steps import check_order
+from ....common.data.related.stated import StatedTable
 from ....common.errors import DataError
 from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ....common.protocols.related import Relation
 
 
 @dataclass(frozen=True)
-class PlannedTable:
-    """A table of a plan.
+class PlannedTable(StatedTable):
+    """A table of a plan; its key is that of the synthetic table.
 
     Attributes:
-        name: of the table.
-        domain: of its columns but keys, as its party has it; None for a table of keys alone.
-        key: column that names its rows in the synthetic table; empty if nothing belongs to them.
-        parent: the table to whose rows its rows belong; empty for that of people.
-        foreign: its column that holds the parent's key; empty for that of people.
-        order: column by which rows of a parent are in order; empty for the order of the parties' sources.
         summaries: columns of the parent, by name, that say something of its rows of this table, as stated.
     """
 
-    name: str
-    domain: Domain | None
-    key: str
-    parent: str
-    foreign: str
-    order: str
     summaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, name: str, section: Mapping[str, Any], folder: Path) -> PlannedTable:
-        """A table, from its section.
+    def check(self, file: str = "plan") -> None:
+        """Refuses what cannot be released over parties.
 
         Raises:
-            DataError: see `checked`; or several parents are named.
+            DataError: see `StatedTable.check`; or a rule is about the order.
         """
-        belongs, where = section.get("belongs_to", {"": ""}), f"plan: [tables.{name}]"
-        if len(belongs) != 1:
-            raise DataError(f"{where}: expected one column in belongs_to, got several; name one parent")
-        ((foreign, parent),) = belongs.items()
-        domain = Domain.load(folder / section["domain"]) if "domain" in section else None
-        order, key = section.get("order", ""), section.get("key", "")
-        return cls(name, domain, key, parent, foreign, order, section.get("summaries", {})).checked()
-
-    def checked(self) -> PlannedTable:
-        """This table, if it can be released over parties.
-
-        Raises:
-            DataError: a column of keys is an attribute, or the order is none, or a rule is about it.
-        """
-        domain, order, where = self.domain, self.order, f"plan: [tables.{self.name}]"
-        if domain is not None:
-            for column in filter(None, (self.key, self.foreign)):
-                if column in domain:
-                    raise DataError(f"{where}: expected the key {column!r} to be no attribute; take one out")
-        if order:
-            if domain is None or order not in domain.names:
-                raise DataError(f"{where}: expected the order among the attributes of the domain; add it")
-            check_order(domain[order])
-            if any(order in rule.columns for rule in domain.rules):
-                raise DataError(
-                    f"{where}: expected no rule about the order {order!r} over parties; describe a later "
-                    'date with "after", or take the rule out'
-                )
-        return self
+        super().check(file)
+        rules = () if self.domain is None or not self.order else self.domain.rules
+        if any(self.order in rule.columns for rule in rules):
+            raise DataError(
+                f"{file}: [tables.{self.name}]: expected no rule about the order {self.order!r} over "
+                'parties; describe a later date with "after", or take the rule out'
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of the synthetic table, keys first."""
         held = () if self.domain is None else self.domain.columns
-        return tuple(dict.fromkeys((*filter(None, (self.key, self.foreign)), *held)))
+        return tuple(dict.fromkeys((*self.keys, *held)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +72,12 @@ class PlannedTables:
         Raises:
             DataError: the tables are no tree, or the parties of a slice do not hold each of them once.
         """
-        tables = _in_order([PlannedTable.of(name, one, folder) for name, one in sections.items()])
+        tables = _in_order(
+            [
+                PlannedTable.read("plan", name, one, folder, summaries=one.get("summaries", {}))
+                for name, one in sections.items()
+            ]
+        )
         names = [one.name for one in tables]
         holds: dict[str, tuple[str, ...]] = {}
         for number, piece in enumerate(slices, start=1):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....common.crypto.randomness import RandomStream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
-from ....common.frames import FRAME_BYTES
+from ....common.frames import in_frames
 from ....common.protocols.alignment.ddh import (
     POINT_BYTES,
     group_tokens,
@@ -68,9 +68,7 @@ class Passing:
         if recipient == owner or recipient != self._next(self._me):
             raise ProtocolError("expected points to pass along the ring of parties; compare the plan")
         points = self._of(owner)
-        octets = points.reshape(-1).data
-        frames = (octets[start : start + FRAME_BYTES] for start in range(0, len(octets), FRAME_BYTES))
-        return self._peers.seal(recipient, [_POINTS, str(owner)], frames)
+        return self._peers.seal(recipient, [_POINTS, str(owner)], in_frames(points.reshape(-1).data))
 
     def receive(self, owner: int, sender: int, chunks: Iterable[bytes]) -> None:
         """Multiplies the points of another party, as the one before this one sends them.

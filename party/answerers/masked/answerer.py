@@ -27,6 +27,7 @@ from ...accounts.account import Account
 from ...institution.held import bytes_on_disk, place_rows
 from ...institution.institution import Institution
 from ...policies.allowance import MB
+from ...policies.dealt import check_dealt, deal_within
 from ..answerer import Answerer
 from ..scores import ScoreRun
 from .scores import SharedScores
@@ -108,15 +109,9 @@ class MaskedAnswerer(Answerer):
         Raises:
             ProtocolError: the plan does not name this party as a dealer of that slice.
         """
-        plan, place = _plan(self.account.terms), request.recipient
-        if not 0 <= place < len(plan.roster):
-            raise ProtocolError("expected a party of the plan as recipient, got another; compare the plan")
-        for chain in request.chains:
-            plan.check_chain(chain, plan.roster[place].slice, summed=True)
-            self.institution.rules.policy.check_cells(plan.cells(chain))
-        # The products, and the same words as bytes.
-        size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
-        return self._deal_within_memory(self._own_dealing(), request, size)
+        size = check_dealt(_plan(self.account.terms), request, self.institution.rules.policy.check_cells)
+        allowance = self.account.allowance
+        return deal_within(allowance.memory.during(size), self._own_dealing(), request, allowance.processors)
 
     def _own_dealing(self) -> Dealing:
         """What this party deals for other slices."""
@@ -132,12 +127,6 @@ class MaskedAnswerer(Answerer):
                 account.allowance.processors.map,
             )
         return self._dealing
-
-    def _deal_within_memory(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
-        with self.account.allowance.memory.during(size):
-            for frame in dealing.deal(request):
-                yield frame
-                self.account.allowance.processors.check()
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""

@@ -35,11 +35,9 @@ _WORD = np.dtype("<u8")
 class Checks(InSlice):
     """The checks of a release whose plan demands them; see `common/protocols/masked/one_hot`.
 
+    For the other arguments see `InSlice`.
+
     Args:
-        plan: plan of the release.
-        me: index of this party in the roster.
-        seeds: seeds of this party's masks.
-        peers: the other participants.
         secret: stream that only this party has, for this release only.
     """
 

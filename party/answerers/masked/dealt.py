@@ -83,6 +83,7 @@ class InSlice:
         self._dealers = plan.dealers_of(self._slice)
         self._seeds = seeds
         self._peers = peers
+        self._streams = peers.streams()
 
 
 class DealtShare:

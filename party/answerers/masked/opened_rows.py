@@ -40,18 +40,10 @@ class Tested:
 
 
 class OpenedRows(InSlice):
-    """The checks of opened row-wise products; see `common/protocols/masked/opened_rows`.
-
-    Args:
-        plan: plan of the release.
-        me: index of this party in the roster.
-        seeds: seeds of this party's masks.
-        peers: the other participants.
-    """
+    """The checks of opened row-wise products; see `common/protocols/masked/opened_rows`, and `InSlice`."""
 
     def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers) -> None:
         super().__init__(plan, me, seeds, peers)
-        self._streams = peers.streams()
         self._sacrificed: dict[tuple[int, Chain], Words] = {}
         self._attested: dict[tuple[int, Chain], dict[int, Words]] = {}
 

@@ -31,17 +31,14 @@ class DealtRows(InSlice):
     Dealers deal one product for each owner of the left factor, to the holder of the last part. It uses them
     only after the check with every owner.
 
+    For the other arguments see `InSlice`.
+
     Args:
-        plan: plan of the release.
-        me: index of this party in the roster.
-        seeds: seeds of this party's masks.
-        peers: the other participants.
         disk: bytes of dealt rows.
     """
 
     def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers, disk: Quota) -> None:
         super().__init__(plan, me, seeds, peers)
-        self._streams = peers.streams()
         self._dealt = Openings(disk)
         self._words: dict[tuple[int, Chain, int], Words] = {}
         self._passed: set[tuple[int, Chain]] = set()
@@ -80,7 +77,7 @@ class DealtRows(InSlice):
         left, cells, columns = chain[:-1], plan.cells(chain), plan.cells(chain[-1:])
         times = repetitions(ring)
         mask, hidden = self._seeds.masks.of(plan, left), self._seeds.masks.child(CHECK_MASK, *labels(chain))
-        pads, check_pads = self._pads("row-wise share", chain), self._pads(CHECK_PAD, chain)
+        pads, check_pads = self.pads("row-wise share", chain), self.pads(CHECK_PAD, chain)
         blocks = (
             (
                 mask.wide(ring, start, size, plan.cells(left)),
@@ -142,7 +139,7 @@ class DealtRows(InSlice):
 
     def owner_blocks(self, chain: Chain, sizes: Iterable[int]) -> Iterator[Words]:
         """An owner's share of the product of the masks, uint64, in blocks of these numbers of rows."""
-        pads, cells = self._pads("row-wise share", chain), self._plan.cells(chain)
+        pads, cells = self.pads("row-wise share", chain), self._plan.cells(chain)
         for size in sizes:
             yield _sum([WIDE.uniform(pad, size, cells) for pad in pads])
 
@@ -180,7 +177,8 @@ class DealtRows(InSlice):
     def _weights(self, chain: Chain, other: int) -> RandomStream:
         return self._streams[other].child("check weights", *labels(chain))
 
-    def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
+    def pads(self, kind: str, chain: Chain) -> list[RandomStream]:
+        """This party's share of a dealt product: the words that hide what each dealer deals for it."""
         return [pad_stream(self._streams[dealer], kind, chain) for dealer in self._dealers]
 
     def _what(self, chain: Chain) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,18 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
-from ....common.data.people import rows_digest, vectors_of
+from ....common.data.people import rows_digest
 from ....common.data.rows import Rows
-from ....common.data.vectors import Vectors
 from ....common.data.view import View
-from ....common.dealing.dealing import dealt_labels, pad_stream
+from ....common.dealing.dealing import dealt_labels
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction
 from ....common.promises.binding import Binding, digest_of_labels
 from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.dropouts.plan import DropoutPlan
-from ....common.protocols.masked import products, reveal
+from ....common.protocols.masked import reveal
 from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
-from ....common.protocols.masked.masks import Mask
-from ....common.protocols.masked.opened_rows import holds_left
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -37,7 +34,6 @@ from ....common.protocols.masked.plan import (
     spans,
 )
 from ....common.protocols.masked.presence import columns_in
-from ....common.protocols.masked.products import Codes
 from ....common.protocols.masked.ranges import left_range, right_range
 from ....common.protocols.masked.sampling import SampledRows, sampled_positions
 from ....common.terms import ReleaseTerms
@@ -46,6 +42,7 @@ from ...policies.allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
 from .dropouts import Dropouts, Signing
+from .matrices import Matrices
 from .opened_rows import OpenedRows, Tested
 from .openings import Openings, opened_labels
 from .order import RecordOrder
@@ -111,6 +108,16 @@ class MaskedSession:
         self._checks = Checks(plan, self.me, self._seeds, self.peers, RandomStream(secret))
         self._opened_rows = OpenedRows(plan, self.me, self._seeds, self.peers)
         self._row_products = DealtRows(plan, self.me, self._seeds, self.peers, allowance.disk)
+        self._matrices = Matrices(
+            plan,
+            self.me,
+            self._seeds,
+            self.peers,
+            self._multiplied,
+            self._openings,
+            self._checks,
+            self._row_products,
+        )
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, DealtShare] = {}
         self._dropouts = (
@@ -168,7 +175,7 @@ class MaskedSession:
         self._check_size(chain)
         within = self.plan.opened_range(chain, self._slice, place)
         self._bind_rows(chain, within)
-        opened = self._own_opening(chain, self._rows_at_once(chain), within)
+        opened = self._matrices.own_opening(chain, self._matrices.rows_at_once(chain), within)
         return self.peers.seal(recipient, opened_labels(chain, place), (block.data for block in opened))
 
     def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
@@ -199,12 +206,14 @@ class MaskedSession:
         self._check_neighbour(recipient)
         self._check(chain)
         self._check_size(chain)
-        rows = self._rows_at_once(chain)
+        rows = self._matrices.rows_at_once(chain)
         if len(chain) > 1:
-            return self._opened_rows.prove(chain, recipient, self._other_factor(chain, self.me, rows))
+            return self._opened_rows.prove(
+                chain, recipient, self._matrices.other_factor(chain, self.me, rows)
+            )
         for place in range(self.plan.opened_ranges(chain, self._slice)):
             self._bind_rows(chain, self.plan.opened_range(chain, self._slice, place))
-        return self._checks.prove(chain, recipient, self._masks_and_codes(chain, rows))
+        return self._checks.prove(chain, recipient, self._matrices.masks_and_codes(chain, rows))
 
     def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """This party's part of the check of a dealt row-wise product, sealed for its receiver.
@@ -264,14 +273,14 @@ class MaskedSession:
     def _decide(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Accepts or refuses an opening that its owner and a dealer proved."""
         chain, owner = delivery.chain, delivery.owner
-        rows = self._rows_at_once(chain)
+        rows = self._matrices.rows_at_once(chain)
         if len(chain) == 1:
             self._checks.decide(delivery, chunks, self._openings.blocks((owner, chain), rows))
             return
         self.processors.check()
         self._check_size(chain)
         tested = Tested(
-            lambda: (block.astype(np.uint64) for block in self._other_factor(chain, owner, rows)),
+            lambda: (block.astype(np.uint64) for block in self._matrices.other_factor(chain, owner, rows)),
             lambda: self._openings.blocks((owner, chain), rows),
         )
         coins = self._checks.coins_for(owner, chain)
@@ -448,123 +457,14 @@ class MaskedSession:
                 "rows under a mask", digest_of_labels([str(within.start), *labels(chain)]), digest
             )
 
-    def _rows_at_once(self, chain: Chain) -> int:
-        return block_rows(self.plan.opened_ring(chain), 4 * self.plan.cells(chain))
-
-    def _codes(self, part: Clique, start: int, rows: int) -> Codes:
-        columns = columns_in(part)
-        return self._multiplied.cell_codes(names_of(columns), start, start + rows, groups_of(columns))
-
-    def _vectors(self, part: Clique, start: int, rows: int) -> Codes | Vectors:
-        columns = columns_in(part)
-        return vectors_of(self._multiplied, names_of(columns), start, start + rows, groups_of(columns))
-
-    def _sum_of_openings(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""
-        return self._sum_opened(chain, rows, lambda: self._matrix(chain, rows))
-
-    def _all_opened(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The sum of the openings of a chain's holders, block by block, also of this party's own."""
-        return self._sum_opened(chain, rows, lambda: self._own_opening(chain, rows))
-
-    def _sum_opened(self, chain: Chain, rows: int, own: Callable[[], Iterator[Words]]) -> Iterator[Words]:
-        dtype, holders = self.plan.ring.dtype, self._holders(chain)
-        for holder in holders:
-            if holder != self.me:
-                self._checks.require(holder, chain)
-        matrices = [own() if i == self.me else self._openings.blocks((i, chain), rows) for i in holders]
-        if self.plan.check and len(chain) > 1:
-            lefts, rights = self._all_opened(chain[:-1], rows), self._all_opened(chain[-1:], rows)
-            matrices.append(map(products.row_products, lefts, rights))
-        for blocks in zip(*matrices, strict=True):
-            yield sum(blocks[1:], start=blocks[0]).astype(dtype, copy=False)
-
-    def _own_opening(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
-        """This party's matrix less its mask, block by block, in the words that are opened."""
-        blocks = self._mask_and_matrix(chain, rows, within)
-        return (products.opening(matrix, mask) for mask, matrix in blocks)
-
-    def _mask_and_matrix(
-        self, chain: Chain, rows: int, within: range | None = None
-    ) -> Iterator[tuple[Words, Words]]:
-        """The mask and the matrix of this party, block by block, in the words that are opened."""
-        within = range(self._multiplied.record_count) if within is None else within
-        ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
-        checked = self.plan.check and len(chain) > 1
-        matrix = self._masked_product(chain, rows) if checked else self._matrix(chain, rows, within)
-        for start, block in zip(within[::rows], matrix, strict=True):
-            hidden = mask.uniform(ring, start, len(block), cells)
-            yield hidden, block.astype(ring.dtype, copy=False)
-
-    def _masks_and_codes(self, chain: Chain, rows: int) -> Iterator[tuple[Words, Codes]]:
-        """The mask of one part of this party, in the words that are opened, and its codes, block by block."""
-        ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
-        for start in range(0, self._multiplied.record_count, rows):
-            codes = self._codes(chain[-1], start, rows)
-            yield mask.uniform(ring, start, len(codes), cells), codes
-
-    def _mask(self, chain: Chain) -> Mask:
-        return self._seeds.masks.of(self.plan, chain)
-
-    def _matrix(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
-        """This party's matrix: indicators of its own part, or its share of a row-wise product."""
-        ring = self.plan.ring
-        within = range(self._multiplied.record_count) if within is None else within
-        records = within[::rows]
-        last, cells = chain[-1], self.plan.cells(chain[-1:])
-        if len(chain) == 1:
-            for start in records:
-                vectors = self._vectors(last, start, min(rows, within.stop - start))
-                yield products.indicators(ring, vectors, cells)
-        elif self.plan.check:
-            yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
-        elif self._holders(chain)[-1] == self.me:
-            dealt = self._row_products.blocks(chain, rows)
-            for start, opened, share in zip(
-                records, self._sum_of_openings(chain[:-1], rows), dealt, strict=True
-            ):
-                vectors, words = self._vectors(last, start, rows), share.astype(ring.dtype)
-                yield products.right_rows(opened, vectors, cells, words)
-        else:
-            masks = self._mask(chain[:-1])
-            sizes = (min(rows, within.stop - start) for start in records)
-            shares = self._row_products.owner_blocks(chain, sizes)
-            for start, opened, share in zip(
-                records, self._sum_of_openings((last,), rows), shares, strict=True
-            ):
-                mask = masks.uniform(ring, start, len(opened), self.plan.cells(chain[:-1]))
-                yield products.left_rows(mask, opened, share.astype(ring.dtype))
-
-    def _masked_product(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """This party's share of a row-wise product less that of openings, uint64; see `opened_rows`."""
-        left = holds_left(self.plan, chain, self._slice, self.me)
-        own, records = chain[:-1] if left else chain[-1:], self._multiplied.record_count
-        mask, cells, starts = self._mask(own), self.plan.cells(own), range(0, records, rows)
-        sizes = (min(rows, records - start) for start in starts)
-        dealt = self._row_products
-        shares = dealt.owner_blocks(chain, sizes) if left else dealt.blocks(chain, rows)
-        others = self._other_factor(chain, self.me, rows)
-        for start, other, share in zip(starts, others, shares, strict=True):
-            factor = mask.wide(self.plan.ring, start, len(other), cells)
-            yield products.row_products(*((factor, other) if left else (other, factor))) + share
-
-    def _other_factor(self, chain: Chain, holder: int, rows: int) -> Iterator[Words]:
-        """What others opened and a holder of a row-wise product multiplies by its mask, block by block."""
-        left = holds_left(self.plan, chain, self._slice, holder)
-        return self._all_opened(chain[-1:] if left else chain[:-1], rows)
-
-    def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
-        """This party's share of a dealt product: the words that hide what each dealer deals for it."""
-        return [pad_stream(self._streams[dealer], kind, chain) for dealer in self._dealers]
-
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """A^T F + C_left for every left and right factor."""
         self.processors.check()
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.cells((r,)) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
-        masks = [(self._mask(c), w) for c, w in zip(lefts, widths, strict=True)]
-        opened = zip(*(self._sum_of_openings((right,), rows) for right in rights), strict=True)
+        masks = [(self._matrices.mask(c), w) for c, w in zip(lefts, widths, strict=True)]
+        opened = zip(*(self._matrices.sum_of_openings((right,), rows) for right in rights), strict=True)
         pieces = (
             (ring, masks, start, at) for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
@@ -572,7 +472,10 @@ class MaskedSession:
         for product in self.processors.map(left_range, pieces, self._multiplied.record_count):
             total += product
         for chain, product in products_of(plan, lefts, rights, total):
-            shares = [ring.uniform(pad, 1, product.size)[0] for pad in self._pads("product share", chain)]
+            shares = [
+                ring.uniform(pad, 1, product.size)[0]
+                for pad in self._row_products.pads("product share", chain)
+            ]
             self._products[chain] = sum(shares, start=product)
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
@@ -586,9 +489,15 @@ class MaskedSession:
         cells = [plan.cells((right,)) for right in rights]
         rows = block_rows(plan.ring, sum(widths))
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
-        opened = zip(*(self._sum_of_openings(left, rows) for left in lefts), strict=True)
+        opened = zip(*(self._matrices.sum_of_openings(left, rows) for left in lefts), strict=True)
         pieces = (
-            (at, [(self._vectors(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
+            (
+                at,
+                [
+                    (self._matrices.vectors(right, start, rows), n)
+                    for right, n in zip(rights, cells, strict=True)
+                ],
+            )
             for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
         # Sums by code take less than sending the openings to a cluster, and the codes stay here.

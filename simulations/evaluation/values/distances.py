@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..distances import check_comparable
+from ....common.data.table import check_comparable
 from .correlations import Correlation, correlations
 from .number_distances import QUANTILES, NumberDistance, number_distances
 from .regression import Coefficient, coefficients

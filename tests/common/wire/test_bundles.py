@@ -10,7 +10,7 @@ from dpmosaic.common.wire.bundles import (
     Bundle,
     BundledCall,
     BundledReplies,
-    Header,
+    BundleHeader,
     decode_calls,
     decode_replies,
     encode_calls,
@@ -19,7 +19,7 @@ from dpmosaic.common.wire.bundles import (
 )
 
 CURATOR, PARTY, OTHER = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2, 3))
-HEADER = Header("curator", "north", "ab" * 16, 7)
+HEADER = BundleHeader("curator", "north", "ab" * 16, 7)
 
 
 def bundle_of(payload=b"calls", header=HEADER, writer=CURATOR, reader=PARTY):
@@ -66,7 +66,7 @@ def test_the_frames_of_two_bundles_do_not_go_together():
 
 
 def test_replies_do_not_pass_for_calls():
-    answer = bundle_of(header=Header("curator", "north", "ab" * 16, 7, request=b"r" * 32))
+    answer = bundle_of(header=BundleHeader("curator", "north", "ab" * 16, 7, request=b"r" * 32))
     calls = Bundle.read(bundle_of().to_bytes())
     with pytest.raises(ProtocolError):
         Bundle(answer.header, calls.encoded, answer.signature, calls.sealed).open(PARTY, CURATOR.public)

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import app
+from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.errors import DataError
@@ -17,7 +18,7 @@ from dpmosaic.curator.analysis import drawing
 from dpmosaic.curator.analysis.conditions import Condition
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.row_files import write_rows
-from dpmosaic.curator.certificates.verify import CERTIFICATE, sha256_of
+from dpmosaic.curator.certificates.verify import CERTIFICATE
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.results.outputs import MODEL
 from dpmosaic.curator.results.row_values import spelled_column

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import dpmosaic
+from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.certificates.verify import sha256_of
 from dpmosaic.curator.results.storage import TableStorage
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 

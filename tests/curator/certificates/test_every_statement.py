@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -20,7 +21,7 @@ from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.issuing import unreviewed_label
 from dpmosaic.curator.certificates.statements import Promise, StatedCharge, StatedPlan
-from dpmosaic.curator.certificates.verify import READ, UNVERIFIED, foreign, sha256_of, verify_certificate
+from dpmosaic.curator.certificates.verify import READ, UNVERIFIED, foreign, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from support.certificates import signed_by

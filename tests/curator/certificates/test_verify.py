@@ -12,6 +12,7 @@ import pytest
 
 from dpmosaic.common.about import About
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -25,7 +26,7 @@ from dpmosaic.common.promises.statement import Claim, Statement, first_link, nex
 from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
-from dpmosaic.curator.certificates.verify import sha256_of, sign_terms, verify_certificate
+from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.independent import Independent

@@ -121,6 +121,5 @@ def spied(monkeypatch, seeds):
     monkeypatch.setattr(Dealing, "_products", deal_seen)
     monkeypatch.setattr(Dealing, "_seeds", lambda self, party, number: {0: seeds[party]})
     monkeypatch.setattr(Dealing, "_pad", lambda self, *names: pad(self._plan, *names))
-    monkeypatch.setattr(MaskedSession, "_pads", lambda self, *names: [pad(self.plan, self.me, *names)])
-    monkeypatch.setattr(DealtRows, "_pads", lambda self, *names: [pad(self._plan, self._me, *names)])
+    monkeypatch.setattr(DealtRows, "pads", lambda self, *names: [pad(self._plan, self._me, *names)])
     return seen

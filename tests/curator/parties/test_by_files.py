@@ -13,7 +13,7 @@ from dpmosaic.common.federation.card import DEALER, PARTY, Card
 from dpmosaic.common.wire.bundles import (
     Bundle,
     BundledReplies,
-    Header,
+    BundleHeader,
     decode_calls,
     encode_replies,
     seal_bundle,
@@ -57,7 +57,7 @@ class Place:
         """The party answers the latest file: each wanted call by its own request."""
         bundle, calls = self.sent(name)[-1]
         replies = {call.digest: call.requests for call in calls[:upto] if not call.silent}
-        header = Header(name, "curator", RELEASE, bundle.header.number, bundle.digest)
+        header = BundleHeader(name, "curator", RELEASE, bundle.header.number, bundle.digest)
         payload = encode_replies(BundledReplies(replies, refusal))
         answer = seal_bundle(header, payload, self.identities[name], self.home.keyring.identity.public)
         path = self.folder / "answer.bundle"

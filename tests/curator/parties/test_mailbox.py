@@ -17,7 +17,7 @@ from dpmosaic.common.wire.bundles import (
     Bundle,
     BundledCall,
     BundledReplies,
-    Header,
+    BundleHeader,
     encode_replies,
     seal_bundle,
 )
@@ -82,7 +82,9 @@ def exchange(port, body, path="/", method="POST", **headers):
 def answer_of(post, name, path, writer=None, sender=None):
     """What a party writes as the answer to a bundle that lies at a path."""
     asked = Bundle.read(path.read_bytes())
-    header = Header(sender or name, "curator", asked.header.release_id, asked.header.number, asked.digest)
+    header = BundleHeader(
+        sender or name, "curator", asked.header.release_id, asked.header.number, asked.digest
+    )
     payload = encode_replies(BundledReplies({CALL.digest: (b"1",)}))
     writer = writer or post.identities[name]
     return seal_bundle(header, payload, writer, post.home.keyring.identity.public).to_bytes()

@@ -7,6 +7,7 @@ import pytest
 from dpmosaic.common.console.serving import serve
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.party.console.pages import party_pages
+from support.authorities import Authority
 from support.browsing import Client
 from support.consoles import copied, institution
 from support.operators import Operator
@@ -25,6 +26,12 @@ def consoles():
     yield address_of
     for context in opened:
         context.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """The authority of the institution, which issues certificates."""
+    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="session")

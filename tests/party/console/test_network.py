@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.console.network import serve_network
 from dpmosaic.simulations.local_network.ports import free_port
-from support.authorities import SERVER, Authority
+from support.authorities import SERVER
 from support.consoles import WAITING
 from support.desks import LISTS, Browser, of_provider, serving, write_section
 from support.edits import edit
@@ -26,11 +26,6 @@ CY = {"sub": "cy-1", "name": "Cy Board", "groups": ["board"]}
 DI = {"sub": "di-2", "name": "Di Admin", "groups": ["it"]}
 EVE = {"sub": "eve-3", "name": "Eve", "groups": ["staff"]}
 DECISION = {"reason": "the purpose is ours", "read": "yes"}
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="module")

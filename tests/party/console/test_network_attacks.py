@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from dpmosaic.simulations.local_network.ports import free_port
-from support.authorities import SERVER, Authority
+from support.authorities import SERVER
 from support.browsing import Client
 from support.consoles import ABOUT, HOSTILE, WAITING
 from support.desks import LISTS, Browser, of_provider, serving, write_section
@@ -41,11 +41,6 @@ with context.wrap_socket(socket.create_connection((host, int(port)), 20), server
         reply += piece
 sys.stdout.write(reply.decode())
 """
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from dpmosaic.party.counting.engines.duck import DuckEngine
 from dpmosaic.party.counting.engines.folders import empty
 from dpmosaic.party.counting.placed import PlacedSpool, placed_bytes
 from dpmosaic.party.counting.rows import CountedRows
-from dpmosaic.party.counting.spool import Spool, SpooledRows, spool_bytes
+from dpmosaic.party.counting.spool import Spool, spool_bytes, spooled_rows
 from dpmosaic.party.sources.source import FileSource
 
 DOMAIN = Domain.coded({"a": 3, "b": 300})
@@ -47,7 +47,7 @@ def files(folder):
 def test_rows_are_the_same_whatever_ranges_they_are_cut_in(tmp_path_factory, sizes, start, more):
     held = table(sum(sizes))
     spool = Spool(tmp_path_factory.mktemp("spool"), DOMAIN, ranges(held, sizes))
-    rows = SpooledRows(spool, DOMAIN.names, None)
+    rows = spooled_rows(spool, DOMAIN.names, None)
     asked = (("b", "a"), min(start, held.record_count), start + more, ())
     assert rows.cell_codes(*asked).tolist() == held.cell_codes(*asked).tolist()
 
@@ -62,10 +62,10 @@ def test_only_the_owner_can_read_the_files(tmp_path):
 
 @pytest.mark.slow
 def test_few_ranges_are_in_memory(tmp_path):
-    rows = SpooledRows(Spool(tmp_path, DOMAIN, ranges(table(50), [5] * 10)), DOMAIN.names, None)
+    rows = spooled_rows(Spool(tmp_path, DOMAIN, ranges(table(50), [5] * 10)), DOMAIN.names, None)
     for start in range(0, 50, 4):
         rows.cell_codes(("a",), start, start + 4, ())
-    assert len(rows._tables) == 2
+    assert len(rows._ranges) == 2
 
 
 def test_codes_that_cannot_be_written_are_refused_and_deleted(tmp_path):
@@ -80,7 +80,7 @@ def test_codes_that_cannot_be_written_are_refused_and_deleted(tmp_path):
 
 
 def test_a_file_that_is_gone_is_refused(tmp_path):
-    rows = SpooledRows(Spool(tmp_path, DOMAIN, ranges(table(3), [3])), DOMAIN.names, None)
+    rows = spooled_rows(Spool(tmp_path, DOMAIN, ranges(table(3), [3])), DOMAIN.names, None)
     files(tmp_path)[0].unlink()
     with pytest.raises(DataError, match="leave the party's temporary files alone"):
         rows.cell_codes(("a",), 0, 2, ())

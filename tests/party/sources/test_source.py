@@ -223,7 +223,7 @@ def test_line_ends_of_two_kinds_are_refused(tmp_path):
 
 
 def test_a_missing_column_is_named_without_quoting_the_first_line(tmp_path):
-    with pytest.raises(DataError, match=r"rows\.csv has no column 'age' in its header") as refusal:
+    with pytest.raises(DataError, match=r"rows\.csv has no column 'age'; fix the names") as refusal:
         write(tmp_path / "rows.csv", "secret,x\n2,3\n").read(Domain.coded({"age": 9}))
     assert "secret" not in str(refusal.value)
 

@@ -91,7 +91,7 @@ def test_a_party_alone_in_its_slice_holds_all_tables(tmp_path):
         (('belongs_to = { stay = "stays" }', 'belongs_to = { stay = "none" }'), "are a tree"),
         (('key = "stay"\n', ""), "expected a key, to which 'codes' belongs"),
         (('order = "day"', 'order = "ward"'), "numbers, dates or timestamps"),
-        (('key = "stay"', 'key = "ward"'), "to be no attribute"),
+        (('key = "stay"', 'key = "ward"'), "is an attribute of the domain"),
         (('domain = "people.json"\n', ""), "that of people, with a domain"),
     ],
 )
