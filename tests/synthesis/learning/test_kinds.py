@@ -149,7 +149,7 @@ USUAL = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", USUAL)
 def test_noise_hardly_ever_writes_a_column_in_another_way(name):
-    """Of 3,000 columns at most 6, expected .9: with four deviations for a mark it was 3 to 70."""
+    """Of 3,000 columns at most 6, expected .9: with four deviations for a mark it was up to 70."""
     sigma, rng = 141.0, np.random.default_rng(5)
     votes = np.zeros(len(FORMS))
     for form, share in USUAL[name].items():
