@@ -86,7 +86,8 @@ def _beyond_calendar(times: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_] | N
         return None
     units = times.cast(pa.int32()) if pa.types.is_date32(kind) else times.cast(pa.int64())
     counted = units.fill_null(0).to_numpy().astype(np.int64)
-    return (counted < _FIRST_DAY * per_day) | (counted >= (_LAST_DAY + 1) * per_day)
+    far: NDArray[np.bool_] = (counted < _FIRST_DAY * per_day) | (counted >= (_LAST_DAY + 1) * per_day)
+    return far
 
 
 def _typed(rows: ArrowTable) -> pd.DataFrame:

@@ -257,17 +257,17 @@ def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Numbers:
-    def shown(cast: NDArray[np.float64]) -> list[int]:
+    def decimals_in(cast: NDArray[np.float64]) -> list[int]:
         found = _of_notation(notation, cast)
         return [decimals for decimals, number in zip(_DETAILS, found, strict=True) if number > 0]
 
-    seen = shown(clear) or shown(votes)
+    seen = decimals_in(clear) or decimals_in(votes)
     most = max(seen)
     if most > DECIMALS:
         return Numbers(notation, None)
     if most <= 0:
         return Numbers(notation, 0)
-    return Numbers(notation, most, shown(votes) == [most])
+    return Numbers(notation, most, decimals_in(votes) == [most])
 
 
 def _places(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:

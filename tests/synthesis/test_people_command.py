@@ -228,6 +228,7 @@ def test_a_release_of_people_is_no_release_of_one_table(folder):
         dpmosaic.load(folder / "out")
 
 
+@pytest.mark.slow
 def test_the_command_names_columns_that_a_spreadsheet_would_run(tmp_path):
     rows = pd.DataFrame({"id": [n // 2 for n in range(2000)], "ward": ["=1+1", "b"] * 1000})
     rows.to_csv(tmp_path / "rows.csv", index=False)
