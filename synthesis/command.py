@@ -235,7 +235,8 @@ def synthesize(
             people.write(out, table_format)
         sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
         promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
-        _tell(people, sizes, promised, out, where, [str(one.message) for one in advice], json_output)
+        notes = [*(str(one.message) for one in advice), *_formulas(people, table_format)]
+        _tell(people, sizes, promised, out, where, notes, json_output)
         return
     if per_person or any(one is not None for one in (order, releases, until, continues)):
         raise DataError(
@@ -283,6 +284,24 @@ def _command(options: Mapping[str, Any]) -> dict[str, Any]:
     files = {"workload": workload if named else str(Path(workload).resolve())}
     paths = {name: str(one.resolve()) for name, one in options.items() if isinstance(one, Path)}
     return {**options, **paths, **files}
+
+
+def _formulas(people: PeopleRelease, table_format: TableFormat) -> list[str]:
+    """A warning that names columns of related tables that a spreadsheet would run as formulas, if any."""
+    from ..curator.results.spreadsheets import attributes_like_formulas
+
+    if table_format is not TableFormat.CSV:
+        return []
+    names = [
+        f"{table}.{name}"
+        for table, release in people.releases.items()
+        for name in attributes_like_formulas(release.domain)
+        if name in people.frames[table].columns
+    ]
+    return [
+        f"a name or label begins like a formula in: {', '.join(map(repr, names))}. A spreadsheet may run it; "
+        "open the tables as text, or use --format parquet"
+    ] * bool(names)
 
 
 def _tell(

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ..common.errors import DataError
 from ..curator.results.storage import Storage, storage_of
 from ..party.sources.source import FileSource
-from ..simulations.tables.arrow_tables import ArrowTable, data_frame
+from ..simulations.tables.arrow_tables import ArrowTable
 from ..simulations.tables.frames import Source, checked_names
+from ..simulations.tables.indexes import without_index
 
 ROWS = "rows"
 """Name of the only table of a release with a key."""
@@ -34,7 +35,7 @@ def named_frames(real: Source | Mapping[str, Source]) -> dict[str, pd.DataFrame]
 def frame_of(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]]:
     """The rows of a data frame or of a file, whose texts are categories, and how columns are stored."""
     if isinstance(data, ArrowTable):
-        rows = data_frame(data)
+        rows = without_index(data).rows
         checked_names(rows)
         return rows, storage_of(rows)
     if not isinstance(data, str) and not hasattr(data, "__fspath__"):

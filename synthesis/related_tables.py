@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..common.bounded import json_of, read_bytes
 from ..common.data.domain import Domain
+from ..common.data.values import read_numbers, text_of
 from ..common.errors import DataError
 from ..common.forms.nearest import hint
 from ..curator.people.files import file_name
@@ -309,7 +310,7 @@ def _holds_numbers(column: pd.Series) -> bool:
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
-        return bool(pd.to_numeric(column, errors="coerce").notna().all())
+        return bool(np.isfinite(_numbers_in(_texts(column))).all())
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
@@ -404,26 +405,37 @@ def _places_in_order(
     values = rows[column]
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
-    if values.isna().any():
+    written = pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_string_dtype(values.dtype)
+    texts = _texts(values) if written else []
+    if "" in texts or (not written and values.isna().any()):
         raise DataError(
             f"{name}: expected a value of the order {column!r} in every row, found a row without; drop such "
             "rows, or order by another column"
         )
-    if pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_string_dtype(values.dtype):
-        numbers = pd.to_numeric(values, errors="coerce")
+    if written:
+        numbers = _numbers_in(texts)
+        none = np.isnan(numbers)
         # Not what most cells are: a single one may not decide how others are read.
-        mixed = numbers.notna().any() and numbers.isna().any()
-        values = (
-            pd.to_datetime(values, errors="coerce", format="mixed", utc=True)
-            if numbers.isna().all()
-            else numbers
-        )
+        mixed = none.any() and not none.all()
+        values = pd.Series(numbers)
+        if none.all():
+            values = pd.Series(pd.to_datetime(texts, errors="coerce", format="mixed", utc=True))
         if mixed or values.isna().any():
             raise DataError(
                 f"{name}: expected numbers, dates or timestamps in the order {column!r}, found others; order "
                 "by another column"
             )
     return np.lexsort((values.to_numpy(), parent))
+
+
+def _texts(column: pd.Series) -> list[str]:
+    """The cells as texts that UTF-8 can hold; "" for a missing value."""
+    return [text_of(cell).strip().encode(errors="replace").decode() for cell in column.tolist()]
+
+
+def _numbers_in(texts: list[str]) -> NDArray[np.float64]:
+    """The numbers that texts are, NaN where one is none."""
+    return read_numbers("order", np.array(texts, dtype=object))[0]
 
 
 def pairs_stated(workload: object, key: str | None, per_person: Sequence[str]) -> Pairs:

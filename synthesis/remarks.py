@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from ..common.data.attributes.categorical import CategoricalAttribute
 from ..common.data.attributes.unmodelled import Dropped
 from ..common.data.table import Table
 from ..curator.report.unseen import beyond_bounds
@@ -44,6 +45,12 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
         one for one in begun.order.unseen if one.below + one.above >= _MANY_BEYOND * synthetic.record_count
     ]
     yield from beyond_bounds(synthetic.domain, many)
+    coded = [one.name for one in domain.attributes if isinstance(one, CategoricalAttribute) and one.prefixes]
+    if coded:
+        yield (
+            "codes that too few rows share may be cut to their first characters, which most rows of theirs "
+            f"have in common, in {_name_some(coded)}; list public codes in a domain to keep them whole"
+        )
     if begun.merged:
         yield (
             f'more than half of the rows are "other" in {_name_some(begun.merged)}, since too few rows share '

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ...common.data.values import text_of
+
 
 def keys_as_texts(column: pd.Series) -> pd.Series:
     """The cells of a key, comparable between tables whatever their types; missing ones are None.
@@ -22,5 +24,5 @@ def keys_as_texts(column: pd.Series) -> pd.Series:
 def _text(cell: object) -> str | None:
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
-    text = "" if pd.isna(cell) else str(cell).strip()
+    text = str(cell) if isinstance(cell, bool) else text_of(cell).strip()
     return text or None

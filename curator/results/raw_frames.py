@@ -74,6 +74,9 @@ def raw(attribute: Attribute, column: pd.Series) -> RawColumn:
         )
     elif pd.api.types.is_float_dtype(kind):
         cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    elif pd.api.types.is_object_dtype(kind):
+        # Asking pandas what is missing fails for some cells; whoever reads them asks for each.
+        cells = column.to_numpy(dtype=object)
     else:
         cells = column.to_numpy(dtype=object, na_value=None)
     return cells
@@ -112,21 +115,24 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
         column = column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
     times: NDArray[Any]
     if not isinstance(attribute, TimeAttribute) or isinstance(attribute.moments, Clock):
-        column = _writable(column)
+        column = writable(column)
         times = column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
     elif column.dt.tz is None:
         times = column.to_numpy(dtype="datetime64[us]")
     elif not attribute.moments.timezone:
-        times = _writable(column).to_numpy(dtype=object)
+        times = writable(column).to_numpy(dtype=object)
     else:
-        local = column.dt.tz_convert(attribute.moments.timezone).dt.tz_localize(None)
-        times = local.to_numpy(dtype="datetime64[us]")
+        # pandas knows no local time of years that Python has not.
+        instants = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+        times = attribute.moments.local(instants)
     return times
 
 
-def _writable(column: pd.Series) -> pd.Series:
-    """Times, without those of years that Python cannot write."""
-    return column.where(column.dt.year.between(1, 9999))
+def writable(column: pd.Series) -> pd.Series:
+    """Times, without those of years that Python cannot write; the first and last year only in UTC."""
+    if column.dt.tz is None:
+        return column.where(column.dt.year.between(1, 9999))
+    return column.where(column.dt.tz_convert("UTC").dt.year.between(2, 9998))
 
 
 def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:

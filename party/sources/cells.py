@@ -105,16 +105,19 @@ def cells_for(attribute: Attribute, column: str, kind: str) -> str:
 
 
 def compose_columns(columns: Iterable[str], kinds: Iterable[str]) -> str:
-    """The SQL expressions of columns, their texts composed (`compose`).
+    """The SQL expressions of columns, their texts composed (`compose`), instants without nanoseconds.
 
     Args:
         columns: their names.
         kinds: DuckDB's types of them.
     """
-    return ", ".join(
-        f"nfc_normalize({column})" if kind == "VARCHAR" or kind.startswith("ENUM") else column
-        for column, kind in zip(columns, kinds, strict=True)
-    )
+    return ", ".join(_usual(column, kind) for column, kind in zip(columns, kinds, strict=True))
+
+
+def _usual(column: str, kind: str) -> str:
+    if kind == "TIMESTAMPTZ_NS":
+        return f"{column}::TIMESTAMPTZ"
+    return f"nfc_normalize({column})" if kind == "VARCHAR" or kind.startswith("ENUM") else column
 
 
 def in_utc(column: str) -> str:

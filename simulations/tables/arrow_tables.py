@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from ...common.data.values import compose
+from ...common.data.values import compose, text_of
 from ...common.errors import DataError
 from ...curator.results.storage import Library
+
+_FIRST_DAY, _LAST_DAY = (int(np.datetime64(day).astype(int)) for day in ("0001-01-01", "9999-12-31"))
+"""Days since 1970 that Python knows."""
 
 
 @runtime_checkable
@@ -34,14 +39,55 @@ def rereadable(data: Any) -> Any:
 def data_frame(rows: ArrowTable) -> pd.DataFrame:
     """The rows as a data frame: pandas' own as it is, that of another library with the types of Arrow.
 
+    Sparse columns come back dense, and periods as the texts that pandas writes, such as 2024-03 or 2024Q1.
+    Times of years that Python does not know, such as infinite ones, come back missing.
     Names of columns come back composed (`compose`).
 
     Raises:
         DataError: a column has a type that only its library knows.
     """
-    found = rows if isinstance(rows, pd.DataFrame) else _typed(rows)
+    found = _readable(rows if isinstance(rows, pd.DataFrame) else _typed(rows))
     names = [compose(name) if isinstance(name, str) else name for name in found.columns]
     return found if names == [*found.columns] else found.set_axis(names, axis=1)
+
+
+def _readable(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with columns that others than pandas read."""
+    columns = [_readable_column(column) for _, column in rows.items()]
+    if all(column is held for column, (_, held) in zip(columns, rows.items(), strict=True)):
+        return rows
+    return pd.concat(columns, axis=1)
+
+
+def _readable_column(column: pd.Series) -> pd.Series:
+    match column.dtype:
+        case pd.SparseDtype():
+            return column.sparse.to_dense()
+        case pd.PeriodDtype():
+            return column.astype(object).where(column.notna(), None).map(text_of).astype(object)
+        case pd.ArrowDtype() as kind if pa.types.is_temporal(kind.pyarrow_dtype):
+            times = column.array.__arrow_array__()
+        case kind if pd.api.types.is_datetime64_any_dtype(kind):
+            times = pa.array(column.dt.tz_convert(None) if column.dt.tz is not None else column)
+        case _:
+            return column
+    far = _beyond_calendar(times)
+    return column if far is None or not far.any() else column.mask(far)
+
+
+def _beyond_calendar(times: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_] | None:
+    """Which times lie before the year 1 or after 9999, such as infinite ones; None if none of a type can."""
+    kind = times.type
+    if pa.types.is_timestamp(kind) and kind.unit != "ns":
+        per_day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6}[kind.unit]
+    elif pa.types.is_date(kind):
+        per_day = 1 if pa.types.is_date32(kind) else 86_400_000
+    else:
+        return None
+    units = times.cast(pa.int32()) if pa.types.is_date32(kind) else times.cast(pa.int64())
+    counted = units.fill_null(0).to_numpy().astype(np.int64)
+    far: NDArray[np.bool_] = (counted < _FIRST_DAY * per_day) | (counted >= (_LAST_DAY + 1) * per_day)
+    return far
 
 
 def _typed(rows: ArrowTable) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from ...common.data.values import RawColumn, text_of
 from ...common.errors import DataError
 from ...common.files.labels import listed_categories
 from ...curator.results.frames import typed_frame
-from ...curator.results.raw_frames import cells_of, encode_frame
+from ...curator.results.raw_frames import cells_of, encode_frame, writable
 from ...curator.results.storage import Storage, TableStorage, storage_of
 from ...party.drafting import inference
 from ...party.drafting.date_formats import zone_of
@@ -142,16 +142,21 @@ def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
     return (*new, *(name for name in held if name in domain.columns))
 
 
-def checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
+def checked_names(rows: pd.DataFrame, header: bool | None = None) -> tuple[str, ...]:
     """The names of a data frame's columns.
+
+    Args:
+        rows: the data frame.
+        header: whether somebody has said that these are their names.
 
     Raises:
         DataError: a name is no text or stands twice, or they read as the first record of a file.
     """
     names = list(rows.columns)
-    if reads_as_record([name for name in names if isinstance(name, str)]):
+    if not header and reads_as_record([name for name in names if isinstance(name, str)]):
         raise DataError(
-            "the names of the columns read as a record; read the file with header=None, or rename the columns"
+            "the names of the columns read as a record; give header=True if they are names, or read the file "
+            "with header=None"
         )
     if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
         raise DataError("expected columns with different texts as names, got others; rename the columns")
@@ -209,7 +214,7 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
         source = FileSource(_path(data), header)
         return RawTable(source, {}, _storage_of_file(source), source.encoded)
     rows, index, numbered = without_index(data)
-    zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    zones = {name: zone for name in checked_names(rows, header) if (zone := _zone(rows[name].dtype))}
     stored = TableStorage(storage_of(rows), index, numbered)
     return RawTable(_FrameRows(rows), zones, stored, lambda domain: encode_frame(domain, rows))
 
@@ -293,13 +298,17 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
     if not isinstance(data, ArrowTable):
         return inference.draft_file(_path(data), blanks, header=header)
     rows = without_index(data).rows
-    zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    names = checked_names(rows, header)
+    zones = {name: zone for name in names if (zone := _zone(rows[name].dtype))}
     rows = rows.assign(
-        **{name: rows[name].dt.tz_convert(zone).dt.tz_localize(None) for name, zone in zones.items()}
+        **{
+            name: writable(rows[name]).dt.tz_convert(zone).dt.tz_localize(None)
+            for name, zone in zones.items()
+        }
     )
     ordered = {
         name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
-        for name, kind in zip(checked_names(rows), rows.dtypes, strict=True)
+        for name, kind in zip(names, rows.dtypes, strict=True)
         if isinstance(kind, pd.CategoricalDtype) and kind.ordered
     }
     return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered, zones)
@@ -336,15 +345,31 @@ class _FrameRows:
         ]
         names = [f"c{place}" for place, _ in enumerate(columns)]
         connection = duckdb.connect(config=CONFIG)
-        connection.register("given", pa.table(columns, names))
+        try:
+            connection.register("given", pa.table(columns, names))
+        except duckdb.NotImplementedException:
+            raise DataError(
+                "expected columns of types that DuckDB reads, got another, such as decimals of 256 bits; "
+                "convert or drop it"
+            ) from None
         kinds = self.query(connection, "DESCRIBE given")["column_type"]
         texts = compose_columns(names, kinds)
         connection.execute(f"CREATE VIEW file ({', '.join(names)}) AS SELECT {texts} FROM given")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
-        """Runs a query over the rows; each column of the answer is an array."""
-        return connection.execute(sql).fetchnumpy()
+        """Runs a query over the rows; each column of the answer is an array.
+
+        Raises:
+            DataError: a column holds what its type does not allow; says nothing of what stands in it.
+        """
+        try:
+            return connection.execute(sql).fetchnumpy()
+        except duckdb.Error:
+            raise DataError(
+                "the data frame: expected values of the types of its columns, and texts in UTF-8, found "
+                "others; make the columns anew from their source"
+            ) from None
 
 
 def _is_nested(column: pd.Series) -> bool:
@@ -373,12 +398,9 @@ def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
         return _texts(column)
     if kind == np.float16:
         column = column.astype(np.float32)
-    if isinstance(kind, pd.DatetimeTZDtype):
-        # To DuckDB, instants of nanoseconds are of another type.
-        column = column.dt.as_unit("us")
     try:
         return pa.array(column, from_pandas=True)
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise DataError(
             f"column {column.name!r}: expected booleans, numbers, text, dates or timestamps, got the "
             f"type {kind}; convert or drop it"

@@ -98,7 +98,10 @@ def evaluate(
         synthetic, chosen = _parts_of(synthetic)
         domain = domain or chosen
     if domain is None:
-        raise DataError("expected the domain of both tables, got none; give --domain")
+        raise DataError(
+            "expected the domain of both tables, got none; give --domain, or name the folder of the release "
+            "in place of its table"
+        )
     from ...common.data.domain import Domain
     from ...common.data.workload import Workload
     from ...curator.report.page import evaluation_report

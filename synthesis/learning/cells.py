@@ -15,12 +15,12 @@ from ...common.errors import DataError
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
-from .date_forms import OF_DIGITS
+from .date_forms import CLOCKS, OF_DIGITS, clock_time_sql
 from .forms import FORMS, place_of, shape_sql
 from .kinds import Numbers, Times
 
 _HELD = re.compile(
-    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIMESTAMP(_S|_MS|_NS)?"
+    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"
     f"|{ZONED}"
 )
 """DuckDB's types whose cells are read; which types a file declares is public."""
@@ -75,8 +75,8 @@ class Cells:
         for place, (name, kind) in enumerate(zip(source.columns(), kinds, strict=True)):
             if not _HELD.fullmatch(kind):
                 raise DataError(
-                    f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got another "
-                    "type; drop it"
+                    f"column {name!r}: expected booleans, numbers, text, dates, times or timestamps, got "
+                    f"{kind.partition('(')[0].lower()}; convert it, such as a duration to seconds, or drop it"
                 )
             cell = f"c{place}"
             if kind == ZONED:
@@ -145,12 +145,17 @@ class Cells:
         return numbers
 
     def times(self, name: str, kind: Times) -> NDArray[np.datetime64]:
-        """The times of a column, shape (N,), datetime64[us]; NaT where a cell is none; private."""
+        """The times of a column, shape (N,), datetime64[us]; NaT where a cell is none; private.
+
+        Times of day and durations are counted from 1970 on, as a `Clock` counts them.
+        """
         text = self.texts[name]
         if kind.format in OF_DIGITS.values():
             text = f"regexp_replace({text}, '[.]0$', '')"
         read = f"try_strptime({text}, {quote(kind.format)})"
-        if kind.format.endswith("%z"):
+        if kind.format in CLOCKS:
+            read = clock_time_sql(text)
+        elif kind.format.endswith("%z"):
             read = in_utc(read)
         found = self._query(f"SELECT ({read})::TIMESTAMP AS x FROM file")["x"]
         return np.ma.filled(found.astype("datetime64[us]"), np.datetime64("NaT"))

@@ -20,7 +20,7 @@ from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...common.measurement import Measurement
 from ...party.drafting.profile import NOT_AVAILABLE
 from ...party.drafting.texts import TRUE_FALSE, natural
-from .date_forms import short
+from .date_forms import clock_of, short
 from .kinds import Numbers, Times
 from .ranges import Range
 
@@ -122,7 +122,9 @@ def times(
         declared: whether the column has a type of times, so that they are no texts.
     """
     iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
-    moments = Moments(kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone)
+    moments = clock_of(kind.format, kind.detail) or Moments(
+        kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone
+    )
     units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
     return DateAttribute(name, units, moments)
 

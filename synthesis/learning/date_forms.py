@@ -1,4 +1,4 @@
-"""The forms of dates and timestamps; see `forms`.
+"""The forms of dates, timestamps, times of day and durations; see `forms`.
 
 A form is a format, in which a and b are a day and a month in an order that the values show, and a detail:
 whether a day or month, or an hour, is seen to have one digit.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ...common.data.attributes.clock import Clock
 from ...party.sources.sql import quote
 
 SHORT_DAY, SHORT_HOUR = 1, 2
@@ -49,6 +50,12 @@ _PATTERNS = {
 }
 """A float writes a point and a zero."""
 
+_OF_CLOCK = "\4"
+"""What the shape of a time of day or a duration begins with, such as 8:30 or 130:05:59."""
+
+_CLOCK = "[0-9]{1,4}(:[0-5][0-9]){1,2}"
+_SHAPE_OF_CLOCK = re.compile(_OF_CLOCK + "[09]{1,4}(:[09]{2}){1,2}")
+
 
 def _formats() -> tuple[tuple[re.Pattern[str], str], ...]:
     found = []
@@ -66,6 +73,9 @@ def _formats() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 _FORMATS = _formats()
 
+CLOCKS = {"%H:%M": "H:MM", "%H:%M:%S": "H:MM:SS"}
+"""Format -> how a `Clock` calls it, of times of day and durations, which have no date."""
+
 
 def _details(pattern: str, form: str) -> tuple[int, ...]:
     """The details that a form can have."""
@@ -79,6 +89,7 @@ DATES = tuple(
         [
             *((form, detail) for pattern, form in _FORMATS for detail in _details(pattern.pattern, form)),
             *((form, 0) for form in OF_DIGITS.values()),
+            *((form, hour) for form in CLOCKS for hour in (0, SHORT_HOUR)),
         ]
     )
 )
@@ -95,6 +106,36 @@ def digits_sql(text: str) -> str:
         f"WHEN regexp_full_match({text}, {quote(_PATTERNS[form])}) THEN chr({ord(shape)})"
         for shape, form in OF_DIGITS.items()
     )
+
+
+def clock_sql(text: str) -> str:
+    """The branch of an SQL expression that gives times of day and durations a shape of their own."""
+    matched = f"regexp_full_match({text}, {quote(_CLOCK)})"
+    return f"WHEN {matched} THEN chr({ord(_OF_CLOCK)}) || translate({text}, '123456789', '999999999')"
+
+
+def clock_time_sql(text: str) -> str:
+    """The SQL expression of the time that a text of a clock states, from 1970 on; NULL if it states none."""
+    parts = quote("^([0-9]{1,4}):([0-5][0-9])(:([0-5][0-9]))?$")
+    hours, minutes, seconds = (
+        f"try_cast(regexp_extract({text}, {parts}, {group}) AS BIGINT)" for group in (1, 2, 4)
+    )
+    return f"make_timestamp((({hours} * 60 + {minutes}) * 60 + coalesce({seconds}, 0)) * 1000000)"
+
+
+def clock_in(shape: str) -> tuple[str, int] | None:
+    """The format and the detail of cells of a shape; None if they are no times of day or durations."""
+    if not _SHAPE_OF_CLOCK.fullmatch(shape):
+        return None
+    hours, *parts = shape.removeprefix(_OF_CLOCK).split(":")
+    return tuple(CLOCKS)[len(parts) - 1], SHORT_HOUR if len(hours) == 1 else 0
+
+
+def clock_of(form: str, detail: int) -> Clock | None:
+    """What cells of a format are; None if it has a date."""
+    if form not in CLOCKS:
+        return None
+    return Clock.of(CLOCKS[form] if detail & SHORT_HOUR else f"H{CLOCKS[form]}")
 
 
 def date_in(shape: str) -> tuple[str, int] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...party.drafting.profile import NOT_AVAILABLE
-from .date_forms import DATES, OF_DIGITS, date_in, digits_sql
+from .date_forms import DATES, OF_DIGITS, clock_in, clock_sql, date_in, digits_sql
 
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
@@ -108,7 +108,7 @@ def shape_sql(text: str) -> str:
     """
     return (
         f"CASE WHEN {text} IS NULL THEN '' "
-        f"WHEN length({text}) > {LONGEST_WORD} THEN chr(0) {digits_sql(text)} "
+        f"WHEN length({text}) > {LONGEST_WORD} THEN chr(0) {digits_sql(text)} {clock_sql(text)} "
         f"WHEN regexp_matches({text}, '[0-9]') THEN translate({text}, '123456789', '999999999') "
         f"WHEN length({text}) <= 12 THEN {text} ELSE '~' END"
     )
@@ -125,6 +125,9 @@ def _form(shape: str) -> Form:
         return Form(MISSING)
     if shape in OF_DIGITS:
         return Form("date", OF_DIGITS[shape])
+    clock = clock_in(shape)
+    if clock is not None:
+        return Form("date", *clock)
     if shape == _LONG or shape.count(" ") >= 5:
         return Form(SENTENCE)
     if "9" not in shape and "0" not in shape:

@@ -147,11 +147,12 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
         known = max(_votes_for(kind, votes), records - missing - others, 0.0)
         return Vote(kind, missing + others, vote.sigma, known, others)
 
-    most = _number_or_date(votes, _OF_ONE_KIND)
+    clear = sure if sure[_FILLED].any() else votes
+    most = _number_or_date(votes, clear, _OF_ONE_KIND)
     if most is not None:
         return of(most)
-    found = of(_of_texts(votes))
-    main = _number_or_date(votes, _MAIN)
+    found = of(_of_texts(votes, clear))
+    main = _number_or_date(votes, clear, _MAIN)
     return found if main is None or isinstance(found.kind, Words) else replace(found, instead=of(main))
 
 
@@ -178,12 +179,19 @@ def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     return known
 
 
-def _number_or_date(votes: NDArray[np.float64], least: float) -> Kind | None:
-    """Numbers or dates; None if they have a smaller share of the votes."""
-    needed = least * votes[_FILLED].sum()
-    numbers, dates = votes[_FAMILIES["number"]].sum(), votes[_FAMILIES["date"]].sum()
+def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], least: float) -> Kind | None:
+    """Numbers or dates; None if they have a smaller share of the clear votes.
+
+    Args:
+        votes: of all forms that are seen.
+        clear: those that noise hardly makes, if there are any. A few votes for a comma or for decimals change
+            how all numbers are written, so these are not enough to be seen.
+        least: the share.
+    """
+    needed = least * clear[_FILLED].sum()
+    numbers, dates = clear[_FAMILIES["number"]].sum(), clear[_FAMILIES["date"]].sum()
     if numbers > needed:
-        return _numbers(_notation(votes), votes)
+        return _numbers(_notation(votes, clear), votes, clear)
     return _times(votes) if dates > needed else None
 
 
@@ -204,18 +212,18 @@ def _times(votes: NDArray[np.float64]) -> Times:
     return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if shows(one)))
 
 
-def _of_texts(votes: NDArray[np.float64]) -> Words | Texts:
-    """Words or other texts."""
+def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words | Texts:
+    """Words or other texts; words alone if no other form is clear."""
     all_votes = votes[_FILLED].sum()
     families = {family: votes[places].sum() for family, places in _FAMILIES.items()}
     words = tuple(FORMS[place].name for place in _FAMILIES["word"] if votes[place] > 0)
-    if words and families["word"] >= all_votes:
+    if words and not clear[_NO_WORD].any():
         return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
     return Texts(words, bool(sentences), bool(families[CODE] > all_votes / 2))
 
 
-def _notation(votes: NDArray[np.float64]) -> str:
+def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
     """The notation of most numbers, of those that enough of them show."""
     numbers, bare = votes[_FAMILIES["number"]].sum(), votes[_numbers_in("{}")].sum()
 
@@ -225,7 +233,7 @@ def _notation(votes: NDArray[np.float64]) -> str:
     def is_shown(notation: str) -> bool:
         if notation in ("{:,}", "{,}"):
             return bool(
-                votes[_numbers_in(notation)].sum() + votes[_numbers_in(EITHER)].sum() > _MARKED * numbers
+                clear[_numbers_in(notation)].sum() + clear[_numbers_in(EITHER)].sum() > _MARKED * numbers
             )
         return notation == "{}" or bool(numbers - bare > numbers / 2)
 
@@ -248,15 +256,18 @@ def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float6
     return found
 
 
-def _numbers(notation: str, votes: NDArray[np.float64]) -> Numbers:
-    cast = _of_notation(notation, votes)
-    seen = [decimals for decimals, number in zip(_DETAILS, cast, strict=True) if number > 0]
+def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Numbers:
+    def decimals_in(cast: NDArray[np.float64]) -> list[int]:
+        found = _of_notation(notation, cast)
+        return [decimals for decimals, number in zip(_DETAILS, found, strict=True) if number > 0]
+
+    seen = decimals_in(clear) or decimals_in(votes)
     most = max(seen)
     if most > DECIMALS:
         return Numbers(notation, None)
     if most <= 0:
         return Numbers(notation, 0)
-    return Numbers(notation, most, seen == [most])
+    return Numbers(notation, most, decimals_in(votes) == [most])
 
 
 def _places(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
@@ -285,6 +296,7 @@ _FAMILIES = {
     family: _places(partial(_is_of, family)) for family in ("number", "date", "word", CODE, TEXT, SENTENCE)
 }
 _FILLED = _places(lambda form: form.family != MISSING)
+_NO_WORD = _places(lambda form: form.family not in (MISSING, "word"))
 _ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])
 _DIGITS = _places(lambda form: form.family == "date" and form.name in OF_DIGITS.values())
 _ONLY_SENTENCE = int(_places(lambda form: form.family == SENTENCE)[0])

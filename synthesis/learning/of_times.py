@@ -10,10 +10,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
+from .date_forms import clock_of
 from .kinds import Times, Vote
 from .private_counts import Noisy
 from .ranges import Ruler
@@ -32,6 +34,12 @@ _SEEN = 4.0
 _YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31")
 """Dates are looked for between these, those with years of two digits where such years lie; others count at
 the nearest."""
+
+_HOURS = ("0:00", "9999:59")
+"""Times of day and durations are looked for between these."""
+
+_DAY = np.datetime64("1970-01-02")
+"""The end of a day, as a `Clock` counts it."""
 
 _OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
 """Distances from UTC, in minutes."""
@@ -56,14 +64,23 @@ def learned_times(
     kinds = _settle_day_and_month(asking, kinds)
     zones = _zones(asking, kinds)
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
-    asked = {name: partial(_by_finest, read[name]) for name, kind in kinds.items() if kind.timed}
+    clocks = {name: clock_of(kind.format, kind.detail) for name, kind in kinds.items()}
+    asked = {
+        name: partial(_by_finest if clocks[name] is None else _by_day, read[name])
+        for name, kind in kinds.items()
+        if kind.timed
+    }
     finest = asking.counts.histograms("finest unit", asked, FINEST_UNIT * asking.share)
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
-    moments = {name: Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
+    moments = {name: clocks[name] or Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
     ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
     ranges = asking.ranges("range", units, rulers, votes, COARSE, CLOSER)
+    for name in kinds:
+        if clocks[name] is not None and finest[name].values[1] <= _SEEN * finest[name].sigma:
+            # Times of day have no margin beyond midnight.
+            ends[name] = (ends[name][0], moments[name].bound(name, "24:00"))
     found = {
         name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
         for name, one in ranges.items()
@@ -81,7 +98,10 @@ def learned_times(
 
 def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
     """The units between which times are looked for."""
-    first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
+    if isinstance(moments, Clock):
+        first, last = _HOURS
+    else:
+        first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
     return moments.bound(name, first), moments.bound(name, last)
 
 
@@ -143,6 +163,13 @@ def _by_finest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
     counts = np.bincount(places, minlength=len(_GRANULARITIES) + 1)
     counts[-1] = len(found) - len(known)
     return counts
+
+
+def _by_day(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
+    """The number of times of a day and of its end, of longer durations, and of cells without one."""
+    found = read()
+    longer, none = int(np.sum(found > _DAY)), int(np.isnat(found).sum())
+    return np.array([len(found) - longer - none, longer, none], dtype=np.int64)
 
 
 def _granularity(kind: Times, finest: Noisy | None) -> Granularity:

@@ -226,3 +226,24 @@ def test_a_release_of_people_is_no_release_of_one_table(folder):
     assert released(folder, "out").exit_code == 0
     with pytest.raises(dpmosaic.DataError, match="load_people"):
         dpmosaic.load(folder / "out")
+
+
+@pytest.mark.slow
+def test_the_command_names_columns_that_a_spreadsheet_would_run(tmp_path):
+    rows = pd.DataFrame({"id": [n // 2 for n in range(2000)], "ward": ["=1+1", "b"] * 1000})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "domain.json").write_text(json.dumps({"ward": ["=1+1", "b"]}))
+    called = (
+        "synthesize",
+        tmp_path / "rows.csv",
+        "--key",
+        "id",
+        "--domain",
+        tmp_path / "domain.json",
+        "--json",
+    )
+    for form, told in (("csv", 1), ("parquet", 0)):
+        done = run(*called, "--seed", 1, "--no-ledger", "--format", form, "--out", tmp_path / form)
+        assert done.exit_code == 0, done.output
+        notes = json.loads(done.stdout)["warnings"]
+        assert sum("'rows.ward'" in note and "spreadsheet" in note for note in notes) == told

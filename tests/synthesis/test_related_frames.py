@@ -80,3 +80,8 @@ def test_an_empty_file_has_columns(tmp_path):
     rows = frame_of("none", tmp_path / "none.csv")[0]
     assert list(rows) == ["id", "kind"]
     assert len(rows) == 0
+
+
+def test_an_index_with_a_name_is_a_column_as_in_a_release_of_one_table():
+    held, _ = frame_of("rows", ROWS.set_index("id"))
+    assert set(held) == set(ROWS)

@@ -298,9 +298,15 @@ class NumberAxis(Axis):
                         unit = moments.unit_numbers(times)
                         begins = moments.at(unit)[0] == times[0]
                         return Cut(float(unit[0]), also or not begins)
+                timed = isinstance(moments, Clock)
+                held, such = (
+                    ("times of day", "a time such as '08:30'")
+                    if timed
+                    else ("dates", "a date such as '2020-12-31'")
+                )
                 raise DataError(
-                    f"the column {self.name!r} holds dates; expected a date such as '2020-12-31', got "
-                    f"{text_of(value)!r}; fix the query"
+                    f"the column {self.name!r} holds {held}; expected {such}, got {text_of(value)!r}; "
+                    "fix the query"
                 )
         return Cut(_number(self.name, value), also)
 

@@ -136,3 +136,36 @@ def test_where_nothing_is_seen_the_form_of_most_votes_decides():
     votes = np.zeros(len(FORMS))
     votes[PLACES[Form("number", "{}", 1)]] = 3.0
     assert kind_voted(Noisy(votes, 1.0), 5).kind == Numbers("{}", 1, True)
+
+
+USUAL = {
+    "whole numbers": {Form("number", "{}", 0): 1.0},
+    "two decimals": {Form("number", "{}", 2): 0.9, Form("number", "{}", 1): 0.1},
+    "days": {Form("date", "%Y-%m-%d"): 1.0},
+    "yes and no": {Form("word", "yes"): 0.5, Form("word", "no"): 0.5},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", USUAL)
+def test_noise_hardly_ever_writes_a_column_in_another_way(name):
+    """Of 3,000 columns at most 6, expected .9: with four deviations for a mark it was up to 70."""
+    sigma, rng = 141.0, np.random.default_rng(5)
+    votes = np.zeros(len(FORMS))
+    for form, share in USUAL[name].items():
+        votes[PLACES[form]] = share * 5000
+    usual = {Numbers("{}", 0), Numbers("{}", 2), Numbers("{}", 2, True), Times("%Y-%m-%d")}
+    found = [
+        kind_voted(Noisy(votes + rng.normal(0, sigma, len(votes)), sigma), 5000).kind for _ in range(3000)
+    ]
+    others = [kind for kind in found if kind not in usual and not isinstance(kind, Words)]
+    assert len(others) <= 6
+
+
+@pytest.mark.slow
+def test_whatever_noise_makes_of_votes_there_is_a_kind():
+    rng = np.random.default_rng(6)
+    for _ in range(2000):
+        votes = rng.normal(0, 1, len(FORMS))
+        votes[rng.integers(0, len(FORMS), 3)] += rng.uniform(0, 12, 3)
+        assert kind_voted(Noisy(votes, 1.0), 10.0).kind is not None

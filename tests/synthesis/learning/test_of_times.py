@@ -1,11 +1,14 @@
 """Columns of dates and timestamps: format, order of day and month, the finest unit, and bounds."""
 
 from contextlib import closing
+from datetime import time
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from dpmosaic.common.data.attributes.clock import Clock
 from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.moments import Granularity
 from dpmosaic.simulations.tables.frames import raw_table
@@ -153,3 +156,36 @@ def test_dates_that_cannot_be_read_count_as_missing(learned):
     found = learned(pd.DataFrame({"t": texts})).columns["t"]
     assert isinstance(found.reading, DateAttribute)
     assert found.missing
+
+
+CLOCKS = {
+    "HH:MM": [f"{m // 60:02d}:{m % 60:02d}" for m in range(400, 1100)],
+    "H:MM": [f"{m // 60}:{m % 60:02d}" for m in range(60, 1400)],
+    "HH:MM:SS": [f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in range(0, 86400, 60)],
+}
+
+
+@pytest.mark.parametrize("written", CLOCKS)
+def test_times_of_day_keep_their_format_and_end_at_midnight(learned, written):
+    cells = np.random.default_rng(2).choice(CLOCKS[written], ROWS)
+    attribute = learned(pd.DataFrame({"t": cells})).columns["t"].reading
+    assert isinstance(attribute.moments, Clock)
+    assert attribute.moments.format == written
+    assert attribute.units.maximum <= attribute.moments.bound("t", "24:00")
+
+
+def test_durations_may_be_longer_than_a_day(learned):
+    minutes = np.random.default_rng(2).integers(60, 9000, ROWS)
+    attribute = (
+        learned(pd.DataFrame({"t": [f"{m // 60:02d}:{m % 60:02d}" for m in minutes]})).columns["t"].reading
+    )
+    assert attribute.units.minimum <= minutes.min()
+    assert attribute.units.maximum >= minutes.max()
+
+
+def test_columns_of_the_type_time_are_times_of_day(learned):
+    times = [time(m // 60, m % 60) for m in np.random.default_rng(2).integers(0, 1440, ROWS)]
+    declared = pd.Series(pd.array(times, dtype=pd.ArrowDtype(pa.time64("us"))))
+    for column in (pd.Series(times, dtype=object), declared):
+        attribute = learned(pd.DataFrame({"t": column})).columns["t"].reading
+        assert attribute.moments == Clock.of("HH:MM:SS")
