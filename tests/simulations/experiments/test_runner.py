@@ -17,7 +17,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.experiments.cell import Cell, software_version
 from dpmosaic.simulations.experiments.conduct import conduct
 from dpmosaic.simulations.experiments.experiment import Panel
-from dpmosaic.simulations.experiments.runner import missing, run
+from dpmosaic.simulations.experiments.runner import _Pool, missing, run
 from dpmosaic.simulations.experiments.store import Store
 from dpmosaic.simulations.experiments.tables import DataFolder
 
@@ -27,19 +27,23 @@ CELL = Cell("adult", method="independent", measures=("kway",))
 
 
 @pytest.mark.slow
-def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
+def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path, monkeypatch):
     """The second cell has an unknown label; the process of the third is killed."""
     cells = [CELL, replace(CELL, measures=("svm",)), replace(CELL, seed=2), replace(CELL, seed=3)]
     store, tables = Store(tmp_path / "out", "1"), DataFolder(data)
     seen = []
+    give = _Pool._give
 
-    def report(done, total, last):
-        seen.append((done, total))
-        if done == 2:
-            (process,) = multiprocessing.active_children()
+    def give_and_kill(pool, connection, item):
+        process = pool._processes[connection]
+        if item.cell == cells[2]:
+            os.kill(process.pid, signal.SIGSTOP)
+        give(pool, connection, item)
+        if item.cell == cells[2]:
             process.kill()
 
-    run(missing(cells, store, tables), store, tables, 1, report)
+    monkeypatch.setattr(_Pool, "_give", give_and_kill)
+    run(missing(cells, store, tables), store, tables, 1, lambda done, total, _: seen.append((done, total)))
     digest = tables.load("adult").digest()
     results = [store.read(cell, digest) for cell in cells]
     assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
@@ -56,6 +60,23 @@ def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
     }
     assert multiprocessing.active_children() == []
     assert [work.cell for work in missing(cells, store, tables)] == cells[1:3]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_after_its_cell_is_replaced_before_the_next(data, tmp_path, monkeypatch):
+    store, tables = Store(tmp_path / "out", "1"), DataFolder(data)
+    cells = [CELL, replace(CELL, seed=2), replace(CELL, seed=3)]
+    digest = tables.load("adult").digest()
+    give = _Pool._give
+
+    def give_to_the_dead(pool, connection, item):
+        pool._processes[connection].kill()
+        pool._processes[connection].join()
+        give(pool, connection, item)
+
+    monkeypatch.setattr(_Pool, "_give", give_to_the_dead)
+    run(missing(cells, store, tables), store, tables, 1, lambda *_: None)
+    assert [store.read(cell, digest).failure for cell in cells] == [None, None, None]
 
 
 @pytest.mark.slow
