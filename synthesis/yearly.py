@@ -152,8 +152,9 @@ class Yearly:
         needed = round(needed, -max(0, int(math.log10(needed)) - 1))
         return (
             f"{self.lifetime.releases} releases share the promise, and each needs about {needed:,.0f} people "
-            "with rows in its period: of fewer it is mostly noise, or empty. This is said of any table; with "
-            "fewer people take longer periods and fewer releases, or a larger epsilon",
+            "with rows in its period for single columns to be seen, and more for pairs; of fewer it is "
+            "mostly noise, or empty. This is said of any table; with fewer people take longer periods and "
+            "fewer releases, or a larger epsilon",
         )
 
     @property
