@@ -19,6 +19,7 @@ from ..curator.results.storage import Library
 from ..simulations.tables.frames import DomainLike, Source, read_domain
 from .ledgers.counting import BudgetWarning, Priced, counted_release
 from .ledgers.places import LedgerLike
+from .periods.yearly import Sharing, Yearly
 from .related import A_PERSON, Asked, labels_delta, release_tables
 from .related_tables import (
     Pairs,
@@ -32,7 +33,6 @@ from .related_tables import (
     with_pairs,
     with_summaries,
 )
-from .yearly import Sharing, Yearly
 
 Ordered = str | Literal[True]
 """A column by which rows of a person are in order, or True for the order of the table."""

@@ -179,7 +179,7 @@ class Making:
         people = PeopleRelease(self._family, self._releases, certificate, tables, self._choices)
         return people, tuple(self._remarks)
 
-    def _expected(self, name: str) -> Table | None:
+    def _expectation(self, name: str) -> Table | None:
         """What was published leads to expect these records of a table; None if nothing does."""
         return None
 
@@ -284,7 +284,7 @@ class Making:
         """
         kept = self._kept[name]
         begun = begun_with(table, order, self._noise.child("first", name), kept)
-        order, expected = begun.order, self._expected(name)
+        order, expected = begun.order, self._expectation(name)
         if expected is not None and begun.coded is not None:
             order = replace(order, prior=begun.coded(lambda _: expected))
         keep_pairs(begun.table, order.workload.cliques)

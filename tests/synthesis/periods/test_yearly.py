@@ -26,7 +26,7 @@ from dpmosaic.curator.dossier.subject import Subject
 from dpmosaic.curator.people.certificate import PeopleCertificate
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.synthesis.ledgers.places import beside
-from dpmosaic.synthesis.period_making import PeriodMaking
+from dpmosaic.synthesis.periods.making import PeriodMaking
 from support.verifiers import NODE, SCRIPT, needs_node
 
 pytestmark = [
@@ -353,7 +353,7 @@ def test_with_much_noise_a_year_is_nearer_by_what_the_year_before_was(tmp_path, 
         return sum(found)
 
     with_what_was_published = error()
-    monkeypatch.setattr(PeriodMaking, "_expected", lambda self, name: None)
+    monkeypatch.setattr(PeriodMaking, "_expectation", lambda self, name: None)
     assert with_what_was_published < 0.9 * error()
 
 

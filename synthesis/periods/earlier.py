@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..common.data.related.steps import Steps
-from ..common.errors import DataError
-from ..curator.certificates.verify import CERTIFICATE
-from ..curator.people.certificate import PeopleCertificate
-from ..curator.people.files import earlier_certificates, file_name
-from ..curator.people.lifetime import Lifetime
-from ..curator.people.release import TABLES, Continued, load_people
-from ..curator.people.shape import numbers_on
-from .related_frames import ROWS
+from ...common.data.related.steps import Steps
+from ...common.errors import DataError
+from ...curator.certificates.verify import CERTIFICATE
+from ...curator.people.certificate import PeopleCertificate
+from ...curator.people.files import earlier_certificates, file_name
+from ...curator.people.lifetime import Lifetime
+from ...curator.people.release import TABLES, Continued, load_people
+from ...curator.people.shape import numbers_on
+from ..related_frames import ROWS
 
 FILE = f"{TABLES}/{file_name(ROWS)}.csv"
 """The file of the rows of one of several releases, in its folder."""
@@ -73,7 +73,7 @@ class Earlier:
         found = tuple(both)
         return found[0], found[1]
 
-    def started(self, steps: Steps) -> float | None:
+    def start(self, steps: Steps) -> float | None:
         """After which value the rows of its own period are; None in a first one, which has all rows."""
         before = self.kept.certificates[-2:-1]
         lifetime = before[0].lifetime if before else None

@@ -3,7 +3,7 @@
 The people of the release before stay as they were published, and get rows of the new period: given who they
 are and what their last row holds. New people are drawn with theirs. What was measured of earlier periods is
 not measured again; from the third release on, what people did in the period before is what they are expected
-to do in the new one, as far as it proves right (`period_making`).
+to do in the new one, as far as it proves right (`making`).
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..common.data.domain import Domain
-from ..common.data.related.steps import Steps, check_order
-from ..common.errors import BudgetError, DataError
-from ..curator.people.certificate import share_promise
-from ..curator.people.lifetime import Lifetime
-from ..curator.people.release import PeopleRelease
-from ..curator.people.shape import Family, Kin, number_name, numbers_on
-from ..curator.people.tables import shown_as_real
-from ..curator.results.frames import typed_column
-from ..curator.results.raw_frames import encode_frame
-from .continued import FILE, Earlier, value_of
+from ...common.data.domain import Domain
+from ...common.data.related.steps import Steps, check_order
+from ...common.errors import BudgetError, DataError
+from ...curator.people.certificate import share_promise
+from ...curator.people.lifetime import Lifetime
+from ...curator.people.release import PeopleRelease
+from ...curator.people.shape import Family, Kin, number_name, numbers_on
+from ...curator.people.tables import shown_as_real
+from ...curator.results.frames import typed_column
+from ...curator.results.raw_frames import encode_frame
+from ..related import Asked
+from ..related_frames import ROWS
+from ..related_tables import PEOPLE, Raw, read_keyed
+from .earlier import FILE, Earlier, value_of
+from .making import Known, PeriodMaking
+from .period import Before, Period, domain_of_rows, domains_in, rows_after, rows_in
 from .period_before import PeriodBefore
-from .period_making import Known, PeriodMaking
-from .periods import Before, Period, domain_of_rows, domains_in, rows_after, rows_in
-from .related import Asked
-from .related_frames import ROWS
-from .related_tables import PEOPLE, Raw, read_keyed
 
 _NEEDED = 20.0
 """A period of fewer people than this, for each deviation of a count of people, is mostly noise."""
@@ -126,7 +126,7 @@ class Yearly:
         else:
             before = Before.of(own, (people.key, order, *people.rows.columns), earlier.people()[1])
             found = rows_after(tables, period, own, before)
-            known = _known(earlier, people, period, domains, before)
+            known = _knowledge(earlier, people, period, domains, before)
         inside = domains_in(domains, period, before)
         return cls(found, inside, period, domains, lifetime, known, earlier)
 
@@ -231,7 +231,7 @@ class Yearly:
         )
 
 
-def _known(
+def _knowledge(
     earlier: Earlier, people: Raw, period: Period, domains: dict[str, Domain], before: Before
 ) -> Known:
     """What was published before a period.
@@ -252,7 +252,7 @@ def _known(
         held = encode_frame(domains[PEOPLE], first)
         codes |= {name: held.column(name).astype(np.int64) for name in held.domain}
     found = Known(codes, before.attributes[0].name, None)
-    start = earlier.started(period.steps)
+    start = earlier.start(period.steps)
     one_before = None if start is None else Period(period.steps, start, period.start)
     # Rows with an order within their period and rows without say little of each other.
     alike = one_before is not None and (one_before.order is None) == (period.order is None)

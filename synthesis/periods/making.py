@@ -9,20 +9,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.data.domain import Domain
-from ..common.data.related.rows import Rows
-from ..common.data.table import Table
-from ..curator.analysis.conditions import Condition
-from ..curator.analysis.drawing import Drawing
-from ..curator.people.drawing.children import Model, draw
-from ..curator.people.release import draw_table, numbers_of
-from ..curator.people.rows import records
-from ..curator.people.shape import Family, Kin, number_name
+from ...common.data.domain import Domain
+from ...common.data.related.rows import Rows
+from ...common.data.table import Table
+from ...curator.analysis.conditions import Condition
+from ...curator.analysis.drawing import Drawing
+from ...curator.people.drawing.children import Model, draw
+from ...curator.people.release import draw_table, numbers_of
+from ...curator.people.rows import records
+from ...curator.people.shape import Family, Kin, number_name
+from ..related import Asked, Making
+from ..related_frames import ROWS
+from ..related_tables import PEOPLE, Raw
+from .period import NEW
 from .period_before import PeriodBefore
-from .periods import NEW
-from .related import Asked, Making
-from .related_frames import ROWS
-from .related_tables import PEOPLE, Raw
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class PeriodMaking(Making):
         self._known = known
         super().__init__(tables, asked)
 
-    def _expected(self, name: str) -> Table | None:
+    def _expectation(self, name: str) -> Table | None:
         known = self._known
         if known is None or known.last is None:
             return None

@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..common.data.domain import Clique, Domain
-from ..common.data.related.rows import Rows
-from ..common.data.table import Table
-from ..curator.people.rows import records
-from ..curator.people.shape import Family, number_name, numbers_on
-from ..curator.results.frames import typed_column
-from ..curator.results.raw_frames import encode_frame
-from .periods import Before, Period, rows_after
-from .related_frames import ROWS
-from .related_tables import PEOPLE, Raw
+from ...common.data.domain import Clique, Domain
+from ...common.data.related.rows import Rows
+from ...common.data.table import Table
+from ...curator.people.rows import records
+from ...curator.people.shape import Family, number_name, numbers_on
+from ...curator.results.frames import typed_column
+from ...curator.results.raw_frames import encode_frame
+from ..related_frames import ROWS
+from ..related_tables import PEOPLE, Raw
+from .period import Before, Period, rows_after
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class PeriodBefore:
         """
         people, rows = rows_after(published, last, domain, before)
         if rows.order:
-            rows = replace(rows, rows=rows.rows.assign(**{rows.order: _moved(rows, last, new)}))
+            rows = replace(rows, rows=rows.rows.assign(**{rows.order: _move(rows, last, new)}))
         return cls((people, rows))
 
     def model(self, family: Family, name: str) -> CountedModel:
@@ -59,7 +59,7 @@ class PeriodBefore:
             family: the tables of the new period.
             name: one of them.
         """
-        return CountedModel(records(family, name, _coded(family, self.tables)))
+        return CountedModel(records(family, name, _encode(family, self.tables)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class CountedModel:
         ]
 
 
-def _moved(rows: Raw, last: Period, new: Period) -> pd.Series:
+def _move(rows: Raw, last: Period, new: Period) -> pd.Series:
     """The values of the order, as far from the beginning of the new period as from that of theirs."""
     values = np.clip(last.of(rows.rows[rows.order]) + new.start - last.start, new.low, new.end)
     when = new.steps.when
@@ -90,7 +90,7 @@ def _moved(rows: Raw, last: Period, new: Period) -> pd.Series:
     return typed_column(Domain((when,)), when.name, moved)
 
 
-def _coded(family: Family, tables: Sequence[Raw]) -> dict[str, Rows]:
+def _encode(family: Family, tables: Sequence[Raw]) -> dict[str, Rows]:
     """The codes of people and of their rows, in the domains of a family."""
     (people, rows), kin = tables, family[ROWS]
     held = Rows({}, rows.parent, len(people.rows))
