@@ -10,10 +10,10 @@ is the mean total variation distance of the table so far, with the year as one m
 
 Values are told apart as the domain does. The last lines have ratios of both ways.
 
-Tables: a generated panel with persistence, entry and exit; or the observations of NAFLD as one row for each
-person and year of observation, in twelve periods.
+Tables: generated panels (`yearly_panels.py`), or the observations of NAFLD as one row for each person and
+year of observation, in twelve periods.
 
-Run: python benchmarks/yearly.py [FOLDER] [--people 10000] [--years 12] [--seed 1]
+Run: python benchmarks/yearly.py [FOLDER] [--panel trend] [--people 10000] [--years 12] [--seed 1]
 
 FOLDER is that of `nafld`.
 """
@@ -24,11 +24,11 @@ import argparse
 import itertools
 import tempfile
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from yearly_panels import PANELS, Panel, nafld, numbers
 
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
@@ -39,100 +39,21 @@ from dpmosaic.curator.results.raw_frames import encode_frame
 EPSILON, DELTA = 1.0, 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """A table with a row for each person and year.
-
-    Attributes:
-        rows: the table, with a key `id` and an order `year`.
-        per_person: columns of people.
-        domain: content of its domain file.
-    """
-
-    rows: pd.DataFrame
-    per_person: tuple[str, ...]
-    domain: dict[str, dict[str, object]]
-
-
 def main() -> None:
     """Prints all figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER")
+    parser.add_argument("--panel", choices=sorted(PANELS), default="trend")
     parser.add_argument("--people", type=int, default=10_000)
     parser.add_argument("--years", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.folder is None:
-        panel = generated(asked.people, asked.years, np.random.default_rng(asked.seed))
+        panel = PANELS[asked.panel](asked.people, asked.years, np.random.default_rng(asked.seed))
     else:
         panel = nafld(asked.folder, asked.years)
     show(panel, asked.seed)
-
-
-def generated(people: int, years: int, rng: np.random.Generator) -> Panel:
-    """A panel: jobs, incomes and regions persist, and incomes drift; half of the people come later."""
-    born, sex = rng.integers(1940, 2000, people), rng.choice(["f", "m"], people)
-    comes = np.where(rng.random(people) < 0.5, 0, rng.integers(0, years, people))
-    job = rng.choice(4, people, p=[0.4, 0.3, 0.2, 0.1])
-    income, region = rng.normal(30, 8, people) + 5 * (job == 0), rng.choice(list("abcdef"), people)
-    held, parts = np.zeros(people, dtype=bool), []
-    for year in range(years):
-        held |= comes == year
-        changes = rng.random(people) < 0.15
-        job = np.where(changes, (job + rng.integers(0, 2, people) + (sex == "m")) % 4, job)
-        income = 0.9 * income + 3 + 0.5 * year * (job == 1) + rng.normal(0, 2.5, people)
-        region = np.where(rng.random(people) < 0.05, rng.choice(list("abcdef"), people), region)
-        rows = {
-            "id": np.arange(people),
-            "year": year,
-            "born": born,
-            "sex": sex,
-            "job": np.array(["work", "school", "home", "none"])[job],
-            "income": income.clip(0, 99).round().astype(int),
-            "region": region,
-        }
-        parts.append(pd.DataFrame(rows)[held])
-        held &= rng.random(people) > 0.06 + 0.05 * (job == 3)
-    rows = pd.concat(parts, ignore_index=True)
-    return Panel(
-        rows,
-        ("born", "sex"),
-        {
-            "year": _numbers(0, years - 1, years),
-            "born": _numbers(1940, 2000, 12),
-            "sex": _categories(["f", "m"]),
-            "job": _categories(["work", "school", "home", "none"]),
-            "income": _numbers(0, 99, 20),
-            "region": _categories(list("abcdef")),
-        },
-    )
-
-
-def nafld(folder: Path, years: int) -> Panel:
-    """The last observations of cholesterol and blood pressure of each person and year of observation."""
-    people, seen = (pd.read_csv(folder / f"{name}.csv.gz") for name in ("patients", "observations"))
-    seen = seen[seen.test.isin(["chol", "sbp", "dbp"])].assign(year=seen.days // 365)
-    seen = seen[seen.year.between(0, years - 1)]
-    wide = seen.pivot_table(index=["id", "year"], columns="test", values="value", aggfunc="last")
-    rows = wide.reset_index().merge(people[["id", "age", "male"]], on="id")
-    domain = {
-        "year": _numbers(0, years - 1, years),
-        "age": _numbers(18, 98, 16),
-        "male": _categories([0, 1]),
-    }
-    for name, low, high in (("chol", 50, 400), ("dbp", 30, 130), ("sbp", 70, 230)):
-        domain[name] = _numbers(low, high, 16) | {"nullable": True}
-        rows[name] = rows[name].clip(low, high).round()
-    return Panel(rows, ("age", "male"), domain)
-
-
-def _numbers(low: int, high: int, bins: int) -> dict[str, object]:
-    return {"type": "numeric", "min": low, "max": high, "bins": bins, "integer": True}
-
-
-def _categories(names: list[object]) -> dict[str, object]:
-    return {"type": "categorical", "categories": names}
 
 
 def show(panel: Panel, seed: int) -> None:
@@ -170,9 +91,7 @@ def show(panel: Panel, seed: int) -> None:
             ).table
             before = out
             so_far = panel.rows[panel.rows.year <= year].reset_index(drop=True)
-            domain = panel.domain | {
-                "year": _numbers(int(years[0]), max(int(year), 1), max(int(year), 1) + 1)
-            }
+            domain = panel.domain | {"year": numbers(int(years[0]), max(int(year), 1), max(int(year), 1) + 1)}
             separate = dpmosaic.synthesize(so_far, alone, domain=domain, **asked).table
             found.append([distances(panel, so_far, one) for one in (continued, separate)])
             lines = (f"{pairs:16.4f} {steps:6.4f} {moves:6.4f}" for pairs, steps, moves in found[-1])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -212,11 +213,7 @@ def synthesize(
                 "got another; leave it out"
             )
         stated = None if relations is None else read_relations(relations, data)
-        with (
-            unfinished_release(out, _command(options)) as kept,
-            warnings.catch_warnings(record=True) as advice,
-        ):
-            warnings.simplefilter("always", UserWarning)
+        with unfinished_release(out, _command(options)) as kept, _warnings_said(not json_output) as notes:
             chosen: dict[str, Any] = (
                 {"key": key, "order": order, "per_person": per_person or (), "domain": domain, **periods}
                 if stated is None
@@ -235,8 +232,8 @@ def synthesize(
             people.write(out, table_format)
         sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
         promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
-        notes = [*(str(one.message) for one in advice), *_formulas(people, table_format)]
-        _tell(people, sizes, promised, out, where, notes, json_output)
+        unsaid = [*(notes if json_output else []), *_formulas(people, table_format)]
+        _tell(people, sizes, promised, out, where, unsaid, json_output)
         return
     if per_person or any(one is not None for one in (order, releases, until, continues)):
         raise DataError(
@@ -296,12 +293,36 @@ def _formulas(people: PeopleRelease, table_format: TableFormat) -> list[str]:
         f"{table}.{name}"
         for table, release in people.releases.items()
         for name in attributes_like_formulas(release.domain)
-        if name in people.frames[table].columns
+        if table in people.frames and name in people.frames[table].columns
     ]
     return [
         f"a name or label begins like a formula in: {', '.join(map(repr, names))}. A spreadsheet may run it; "
         "open the tables as text, or use --format parquet"
     ] * bool(names)
+
+
+@contextmanager
+def _warnings_said(at_once: bool) -> Iterator[list[str]]:
+    """The texts of warnings; some of them come before anything is spent, so people read them then.
+
+    Args:
+        at_once: whether each is printed when it comes.
+    """
+    notes: list[str] = []
+
+    def hear(message: Warning | str, *_: object, **__: object) -> None:
+        notes.append(str(message))
+        if at_once:
+            _warn(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = hear
+        yield notes
+
+
+def _warn(note: str) -> None:
+    _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
 
 
 def _tell(
@@ -341,5 +362,5 @@ def _tell(
     for label in certificate.labels:
         _STDERR.print(f"[bold red]{escape(label)}[/]")
     for note in notes:
-        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+        _warn(note)
     tell(f"{release!r} written to {out}: {where}")

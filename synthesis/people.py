@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,8 +17,9 @@ from ..curator.certificates.json_values import to_json_values
 from ..curator.people.release import PeopleRelease
 from ..curator.results.storage import Library
 from ..simulations.tables.frames import DomainLike, Source, read_domain
-from .ledgers.counting import Priced, counted_release
+from .ledgers.counting import BudgetWarning, Priced, counted_release
 from .ledgers.places import LedgerLike
+from .periods.yearly import Sharing, Yearly
 from .related import A_PERSON, Asked, labels_delta, release_tables
 from .related_tables import (
     Pairs,
@@ -31,7 +33,6 @@ from .related_tables import (
     with_pairs,
     with_summaries,
 )
-from .yearly import Sharing, Yearly
 
 Ordered = str | Literal[True]
 """A column by which rows of a person are in order, or True for the order of the table."""
@@ -97,6 +98,8 @@ def release_people(
     yearly = None
     if stated.sharing is not None:
         yearly = Yearly.of(tables, domains, stated.sharing, asked)
+        for note in yearly.notes(asked):
+            warnings.warn(note, BudgetWarning, stacklevel=3)
         tables, domains, named = yearly.tables, yearly.domains, named | yearly.settings
     several = data if isinstance(data, Mapping) else {"": data}
     kept.bind(named, *several.values())

@@ -179,6 +179,10 @@ class Making:
         people = PeopleRelease(self._family, self._releases, certificate, tables, self._choices)
         return people, tuple(self._remarks)
 
+    def _expectation(self, name: str) -> Table | None:
+        """What was published leads to expect these records of a table; None if nothing does."""
+        return None
+
     def _people(self) -> Table:
         """The people whose rows are drawn."""
         return self._releases[self._family.root.name].rows
@@ -280,7 +284,9 @@ class Making:
         """
         kept = self._kept[name]
         begun = begun_with(table, order, self._noise.child("first", name), kept)
-        order = begun.order
+        order, expected = begun.order, self._expectation(name)
+        if expected is not None and begun.coded is not None:
+            order = replace(order, prior=begun.coded(lambda _: expected))
         keep_pairs(begun.table, order.workload.cliques)
         grid = Grid.even(begun.table.domain, begun.records, 1, 1)
         among = Participants.in_order(

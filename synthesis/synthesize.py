@@ -48,12 +48,12 @@ from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
 from .metadata import advice_on, metadata_of, stated_by_metadata
 from .people import Ordered, Stated, release_people
+from .periods.yearly import Sharing
 from .prior import Prior, PriorLike
 from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
-from .yearly import Sharing
 
 _ADVICE = "no domain: a part of the budget learns what the columns hold"
 

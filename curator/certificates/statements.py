@@ -157,7 +157,7 @@ class StatedPlan:
         labels: open categories whose labels the release looked for; None for none.
         records_sigma: standard deviation of the noise of the number of records; 0 if that is public.
         unseen: what noise may hide of the columns that a first step learned; empty if there was none.
-        prior: digest (`Table.digest`) of a public table that was known beforehand; empty for none.
+        prior: digest (`Table.digest`) of a table that was public or released before; empty for none.
     """
 
     spec: ReleaseSpec

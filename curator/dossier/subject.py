@@ -244,11 +244,17 @@ def of_people(release: PeopleRelease) -> Subject:
 
 
 def _sharing(lifetime: Lifetime, epsilon_spent: float | None) -> str:
+    past = (
+        " Rows of earlier periods are as they were published: corrections, and rows that came late, are not "
+        "in it."
+        if lifetime.earlier
+        else ""
+    )
     together = "" if epsilon_spent is None else f", which have spent epsilon {epsilon_spent:.4g} together"
     return (
         f"{lifetime.releases} releases of the same people share this promise: each adds rows to those "
         f"before. This is number {lifetime.number}, with rows up to {lifetime.until}; it contains the "
-        f"certificates of those before it{together}."
+        f"certificates of those before it{together}.{past}"
     )
 
 

@@ -30,12 +30,11 @@ from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING
 from ..mechanisms.parts.fitted import FittedModel
-from ..mechanisms.parts.released import ReleasedModel
 from ..results import outputs
 from ..results.storage import Library
 from ..results.table_format import TableFile, TableFormat
 from .certificate import PeopleCertificate
-from .drawing.children import draw
+from .drawing.children import Model, draw
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
 from .drawing.numbers import cap_by_noise, margins_of, move_numbers
 from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
@@ -317,7 +316,7 @@ def drawn_rows(
         )
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
-        drawn = _draw_table(family, table.name, rows, release.model, numbers, rng)
+        drawn = draw_table(family, table.name, rows, release.model, numbers, rng)
         drawn = summaries_kept(family, table.name, drawn, parents, rng)
         if table.domain is not None:
             drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
@@ -325,11 +324,11 @@ def drawn_rows(
     return rows
 
 
-def _draw_table(
+def draw_table(
     family: Family,
     name: str,
     rows: Mapping[str, Rows],
-    model: ReleasedModel,
+    model: Model,
     numbers: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> Rows:

@@ -21,7 +21,7 @@ from .spent import Spent, compose
 
 
 class BudgetWarning(MosaicWarning):
-    """What several releases of one table promise together, or that a release is not counted."""
+    """What several releases of one table promise together, or keep, or that a release is not counted."""
 
 
 @dataclass(frozen=True)

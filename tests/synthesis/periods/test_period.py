@@ -16,7 +16,7 @@ from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.curator.people.rows import records
 from dpmosaic.curator.people.shape import Family, Kin, number_name
 from dpmosaic.curator.results.raw_frames import encode_frame
-from dpmosaic.synthesis.periods import Before, Period, domain_of_rows, domains_in, rows_after
+from dpmosaic.synthesis.periods.period import Before, Period, domain_of_rows, domains_in, rows_after
 from dpmosaic.synthesis.related_tables import PEOPLE, keyed_domains, read_keyed
 
 DOMAIN = Domain.from_json(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import subprocess
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -24,9 +26,14 @@ from dpmosaic.curator.dossier.subject import Subject
 from dpmosaic.curator.people.certificate import PeopleCertificate
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.synthesis.ledgers.places import beside
+from dpmosaic.synthesis.periods.making import PeriodMaking
 from support.verifiers import NODE, SCRIPT, needs_node
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.* releases share the promise, and each needs"),
+    pytest.mark.filterwarnings("ignore:rows up to .* stay as they were published"),
+]
 
 DOMAIN = {
     "year": {"type": "numeric", "min": 2020, "max": 2031, "bins": 12, "integer": True},
@@ -282,10 +289,78 @@ def test_the_ledger_of_a_table_counts_the_releases_that_a_new_one_continues(chai
     assert together.epsilon == pytest.approx(gaussian_epsilon(math.sqrt(2 * 3 * share), 1e-6))
 
 
+def warned_before_anything_is_spent(data, year, out, before=None, **others):
+    """The first warning of a release that stops there, without a charge and without a certificate."""
+    path = out.parent / "warned.csv"
+    data.to_csv(path, index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dpmosaic.BudgetWarning)
+        with pytest.raises(dpmosaic.BudgetWarning) as found:
+            release(path, year, out, before, ledger=True, **others)
+    assert not beside(path).exists()
+    assert not (out / "certificate.json").exists()
+    return str(found.value)
+
+
+@pytest.mark.parametrize("people", [20, 600])
+def test_a_first_release_says_how_many_people_each_period_needs_whatever_the_table_is(people, tmp_path):
+    said = warned_before_anything_is_spent(panel(people), 2020, tmp_path / "out", epsilon=1.0, releases=12)
+    deviation = 1 / math.sqrt(2 * Budget(1.0, 1e-6).granted(gaussian_only=True) / 12)
+    (number,) = re.findall(r"each needs about (\d+) people", said)
+    assert int(number) == pytest.approx(20 * deviation, rel=0.03)
+
+
+def test_later_releases_say_what_happens_to_rows_that_came_late_or_were_corrected(chain, tmp_path):
+    folder, data = chain
+    said = warned_before_anything_is_spent(data, 2022, tmp_path / "out", folder / "2021")
+    assert "rows up to 2021 stay as they were published" in said
+    for year in YEARS:
+        page = " ".join((folder / str(year) / "report.html").read_text().split())
+        assert ("came late or were corrected since are not in it" in page) == (year > 2020)
+
+
+def test_late_and_corrected_rows_change_nothing_that_was_published(chain, tmp_path):
+    folder, data = chain
+    late = data.copy()
+    late.loc[late.year == 2020, "pay"] = 9
+    late = pd.concat([late, late[late.year == 2020].assign(id=lambda rows: rows.id + 10_000)])
+    release(late, 2022, tmp_path / "out", folder / "2021")
+    before = (folder / "2021" / "tables" / "rows.csv").read_bytes()
+    assert (tmp_path / "out" / "tables" / "rows.csv").read_bytes().startswith(before)
+
+
+def test_the_period_before_is_expected_from_the_third_release_on(chain):
+    folder, _ = chain
+    for year in YEARS:
+        for name in ("people", "rows"):
+            form = json.loads((folder / str(year) / "records" / name / "certificate.json").read_text())
+            assert bool(form["plan"].get("prior")) == (year == 2022)
+
+
+def test_with_much_noise_a_year_is_nearer_by_what_the_year_before_was(tmp_path, monkeypatch):
+    data = panel(2000, (2020, 2021, 2022), seed=1)
+    before = None
+    for year in YEARS[:2]:
+        release(data, year, tmp_path / str(year), before, epsilon=2.0, seed=5)
+        before = tmp_path / str(year)
+
+    def error():
+        made = release(data, 2022, None, before, epsilon=2.0, seed=5).table
+        found = []
+        for pair in (["job", "pay"], ["sex", "job"], ["sex", "pay"]):
+            counts = [rows[rows.year == 2022].value_counts(pair) / len(rows) for rows in (data, made)]
+            found.append(counts[0].sub(counts[1], fill_value=0).abs().sum() / 2)
+        return sum(found)
+
+    with_what_was_published = error()
+    monkeypatch.setattr(PeriodMaking, "_expectation", lambda self, name: None)
+    assert with_what_was_published < 0.9 * error()
+
+
 def test_dates_of_events_lie_in_their_year_and_the_command_says_the_same(tmp_path):
     rng = np.random.default_rng(3)
     of = np.sort(rng.integers(0, 300, 1500))
-    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 731, 1500), unit="D")
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 1096, 1500), unit="D")
     rows = pd.DataFrame({"id": of, "day": days.strftime("%Y-%m-%d"), "ward": rng.choice(list("abc"), 1500)})
     rows.to_csv(tmp_path / "stays.csv", index=False)
     domain = {
@@ -295,13 +370,18 @@ def test_dates_of_events_lie_in_their_year_and_the_command_says_the_same(tmp_pat
     (tmp_path / "domain.json").write_text(json.dumps(domain))
     words = ["synthesize", tmp_path / "stays.csv", "--key", "id", "--order", "day", "--epsilon", "20"]
     words += ["--domain", tmp_path / "domain.json", "--releases", "3", "--no-ledger"]
-    for year, more in ((2024, []), (2025, ["--continues", tmp_path / "2024"])):
+    for year in (2024, 2025, 2026):
+        more = ["--continues", tmp_path / str(year - 1)] if year > 2024 else []
         asked = [*words, "--until", f"{year}-12-31", "--out", tmp_path / str(year), *more]
         done = CliRunner().invoke(app, [str(word) for word in asked])
         assert done.exit_code == 0, done.output
-    first, both = table_of(tmp_path, 2024), table_of(tmp_path, 2025)
-    assert first.day.str.startswith("2024").all()
-    assert both.day[len(first) :].str.startswith("2025").all()
-    assert 500 < len(both) - len(first) < 1000
-    checked = CliRunner().invoke(app, ["curator", "verify", str(tmp_path / "2025" / "certificate.json")])
+        said = "stay as they were published" if more else "3 releases share the promise"
+        assert said in " ".join(done.stderr.split())
+    past = 0
+    for year in (2024, 2025, 2026):
+        rows = table_of(tmp_path, year)
+        assert rows.day[past:].str.startswith(str(year)).all()
+        assert 300 < len(rows) - past < 700
+        past = len(rows)
+    checked = CliRunner().invoke(app, ["curator", "verify", str(tmp_path / "2026" / "certificate.json")])
     assert checked.exit_code == 0, checked.output

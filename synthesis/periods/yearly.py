@@ -2,43 +2,41 @@
 
 The people of the release before stay as they were published, and get rows of the new period: given who they
 are and what their last row holds. New people are drawn with theirs. What was measured of earlier periods is
-not measured again.
+not measured again; from the third release on, what people did in the period before is what they are expected
+to do in the new one, as far as it proves right (`making`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ..common.data.domain import Domain
-from ..common.data.related.rows import Rows
-from ..common.data.related.steps import Steps, check_order
-from ..common.data.table import Table
-from ..common.errors import BudgetError, DataError
-from ..curator.analysis.conditions import Condition
-from ..curator.analysis.drawing import Drawing
-from ..curator.certificates.verify import CERTIFICATE
-from ..curator.people.certificate import PeopleCertificate, share_promise
-from ..curator.people.drawing.children import draw
-from ..curator.people.files import earlier_certificates, file_name
-from ..curator.people.lifetime import Lifetime
-from ..curator.people.release import TABLES, Continued, PeopleRelease, load_people
-from ..curator.people.shape import Family, Kin, number_name, numbers_on
-from ..curator.people.tables import shown_as_real
-from ..curator.results.frames import typed_column
-from ..curator.results.raw_frames import encode_frame
-from .periods import NEW, Before, Period, domain_of_rows, domains_in, rows_after, rows_in
-from .related import Asked, Making
-from .related_frames import ROWS
-from .related_tables import PEOPLE, Raw
+from ...common.data.domain import Domain
+from ...common.data.related.steps import Steps, check_order
+from ...common.errors import BudgetError, DataError
+from ...curator.people.certificate import share_promise
+from ...curator.people.lifetime import Lifetime
+from ...curator.people.release import PeopleRelease
+from ...curator.people.shape import Family, Kin, number_name, numbers_on
+from ...curator.people.tables import shown_as_real
+from ...curator.results.frames import typed_column
+from ...curator.results.raw_frames import encode_frame
+from ..related import Asked
+from ..related_frames import ROWS
+from ..related_tables import PEOPLE, Raw, read_keyed
+from .earlier import FILE, Earlier, value_of
+from .making import Known, PeriodMaking
+from .period import Before, Period, domain_of_rows, domains_in, rows_after, rows_in
+from .period_before import PeriodBefore
 
-_FILE = f"{TABLES}/{file_name(ROWS)}.csv"
+_NEEDED = 20.0
+"""A period of fewer people than this, for each deviation of a count of people, is mostly noise."""
 
 
 @dataclass(frozen=True)
@@ -57,58 +55,6 @@ class Sharing:
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
-    """The release before, as it was published.
-
-    Attributes:
-        rows: its table, those of a person in their order.
-        key: column of the keys.
-        certificate: of it.
-        kept: what the next one keeps.
-    """
-
-    rows: pd.DataFrame
-    key: str
-    certificate: PeopleCertificate
-    kept: Continued
-
-    @classmethod
-    def read(cls, folder: Path) -> Earlier:
-        """Reads the folder of a release.
-
-        Raises:
-            DataError: it is none that can be continued, or it was changed.
-        """
-        release = load_people(folder)
-        certificate = PeopleCertificate.load(folder / CERTIFICATE)
-        path = folder / _FILE
-        if certificate.lifetime is None or not path.is_file():
-            raise DataError(
-                "continues: expected a release of a table with a key that shares its promise with others, "
-                f"got another in {folder}; make the first one with `releases` and `until`"
-            )
-        certificates = (*earlier_certificates(certificate, folder), certificate)
-        table = path.read_bytes()
-        return cls(
-            release.frames[ROWS], release.family[ROWS].foreign, certificate, Continued(table, certificates)
-        )
-
-    @property
-    def lifetime(self) -> Lifetime:
-        """Which of the releases it is."""
-        assert self.certificate.lifetime is not None
-        return self.certificate.lifetime
-
-    def people(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The first and the last row of each synthetic person, in the order of their keys."""
-        keys = self.rows[self.key]
-        first, last = self.rows[~keys.duplicated()], self.rows[~keys.duplicated(keep="last")]
-        both = (one.sort_values(self.key, kind="stable").reset_index(drop=True) for one in (first, last))
-        found = tuple(both)
-        return found[0], found[1]
-
-
-@dataclass(frozen=True, eq=False)
 class Yearly:
     """One of several releases that share a promise, before it is made.
 
@@ -118,7 +64,7 @@ class Yearly:
         period: the period.
         whole: the domains over all periods.
         lifetime: which one it is, without its id.
-        before: what is known of people before the period; None in the first release.
+        known: what was published before the period; None in the first release.
         earlier: the release that it continues; None for the first.
     """
 
@@ -127,7 +73,7 @@ class Yearly:
     period: Period
     whole: dict[str, Domain]
     lifetime: Lifetime
-    before: Before | None
+    known: Known | None
     earlier: Earlier | None
 
     @classmethod
@@ -165,8 +111,8 @@ class Yearly:
         own = domain_of_rows(domains[ROWS], order)
         steps = Steps(domains[ROWS][order])
         earlier = None if sharing.continues is None else Earlier.read(sharing.continues)
-        end = _value(steps, sharing.until)
-        start = -np.inf if earlier is None else _value(steps, earlier.lifetime.until)
+        end = value_of(steps, sharing.until)
+        start = -np.inf if earlier is None else value_of(steps, earlier.lifetime.until)
         if not max(start, steps.units.ends[0] - 1e-9) < end <= steps.units.ends[1]:
             raise DataError(
                 f"until: expected a value of {order!r} within its domain and after the release before, got "
@@ -176,18 +122,40 @@ class Yearly:
         named = (people.key, order, list(people.rows.columns), [*map(Domain.digest, domains.values())])
         lifetime = _lifetime(earlier, sharing, asked, hashlib.sha256(json.dumps(named).encode()).hexdigest())
         if earlier is None:
-            found, before = rows_in(tables, period), None
+            found, before, known = rows_in(tables, period), None, None
         else:
-            _, last = earlier.people()
-            before = Before.of(own, (people.key, order, *people.rows.columns), last)
+            before = Before.of(own, (people.key, order, *people.rows.columns), earlier.people()[1])
             found = rows_after(tables, period, own, before)
+            known = _knowledge(earlier, people, period, domains, before)
         inside = domains_in(domains, period, before)
-        return cls(found, inside, period, domains, lifetime, before, earlier)
+        return cls(found, inside, period, domains, lifetime, known, earlier)
 
     @property
     def settings(self) -> dict[str, str]:
         """What answers depend on beside what any release of people has, by name."""
         return {"releases, until and the release that it continues": repr(self.lifetime)}
+
+    def notes(self, asked: Asked) -> tuple[str, ...]:
+        """What its user should know before anything is spent; it follows from public facts alone.
+
+        Args:
+            asked: the release.
+        """
+        if self.earlier is not None:
+            return (
+                f"rows up to {self.earlier.lifetime.until} stay as they were published: real rows that came "
+                "late or were corrected since are not released; where one is the last of its person, it says "
+                "what the new rows follow",
+            )
+        share = float(asked.mechanism.granted(asked.budget)) / self.lifetime.releases
+        needed = _NEEDED / math.sqrt(2 * share)
+        needed = round(needed, -max(0, int(math.log10(needed)) - 1))
+        return (
+            f"{self.lifetime.releases} releases share the promise, and each needs about {needed:,.0f} people "
+            "with rows in its period for single columns to be seen, and more for pairs; of fewer it is "
+            "mostly noise, or empty. This is said of any table; with fewer people take longer periods and "
+            "fewer releases, or a larger epsilon",
+        )
 
     @property
     def earlier_ids(self) -> tuple[str, ...]:
@@ -197,8 +165,8 @@ class Yearly:
 
     def release(self, asked: Asked) -> tuple[PeopleRelease, tuple[str, ...]]:
         """The release, and what its user should know of it."""
-        making = _Making(self, asked)
-        people, told = making.release()
+        shared = replace(asked, releases=self.lifetime.releases)
+        people, told = PeriodMaking(self.tables, shared, self.known).release()
         rows = self._with_order(people.family[ROWS], people.frames[ROWS])
         if self.earlier is not None:
             rows = self._continue_rows(rows)
@@ -263,75 +231,37 @@ class Yearly:
         )
 
 
-class _Making(Making):
-    """The release of a period in the making."""
+def _knowledge(
+    earlier: Earlier, people: Raw, period: Period, domains: dict[str, Domain], before: Before
+) -> Known:
+    """What was published before a period.
 
-    def __init__(self, yearly: Yearly, asked: Asked) -> None:
-        self._yearly = yearly
-        super().__init__(yearly.tables, replace(asked, releases=yearly.lifetime.releases))
-
-    def _people(self) -> Table:
-        earlier, before = self._yearly.earlier, self._yearly.before
-        whole = super()._people()
-        if earlier is None or before is None:
-            return whole
-        stream = self._stream.child("people of before")
-        given = _with_new(self._yearly, earlier, before, self._new_people(whole, before))
-        root, rows = self._family.root, self._family[ROWS]
-        assert root.domain is not None
-        drawn = tuple(one for one in whole.domain.attributes if one.name not in given)
-        known = tuple(one for one in root.domain.attributes if one.name in given)
-        size = len(next(iter(given.values())))
-        # What a period says of a person is drawn as a row is that belongs to them, one of each.
-        as_rows = Family(
-            (
-                Kin(PEOPLE, Domain(known)),
-                Kin(rows.name + "_", Domain(drawn), parent=PEOPLE, alone=True),
-            )
-        )
-        people = {PEOPLE: Rows(given, np.arange(size), size)}
-        model = self._releases[root.name].model
-        ones = np.ones(size, dtype=np.int64)
-        found = draw(as_rows, rows.name + "_", people, model, ones, stream.generator())
-        return Table.from_codes(whole.domain, {**given, **found.codes})
-
-    def _new_people(self, whole: Table, before: Before) -> Table | None:
-        """New people; only the columns are of use that the release has of people themselves."""
-        known = before.attributes[0].name
-        number = int((whole.column(known) == 0).sum())
-        if not number:
-            return None
-        published = self._releases[self._family.root.name].published
-        drawing = Drawing.of(
-            published, number, Condition.of(published.domain, {known: NEW}), self._asked.seed
-        )
-        return Table.concatenate([block.table for block in drawing.blocks()])
-
-
-def _with_new(
-    yearly: Yearly, earlier: Earlier, before: Before, new: Table | None
-) -> dict[str, NDArray[np.int64]]:
-    """The codes of the synthetic people of before, by what was published of them, and then of new ones."""
+    Args:
+        earlier: the release before.
+        people: real people, of whom the names of columns are used.
+        period: the period.
+        domains: over all periods.
+        before: what is known of people.
+    """
     first, last = earlier.people()
-    order = yearly.period.steps.when.name
-    own = domain_of_rows(yearly.whole[ROWS], order)
-    values = numbers_on(yearly.period.steps, last[order], yearly.period.start)
-    places = np.arange(len(last))
-    codes = before.codes(own, last, places, yearly.period.long_before(values))
-    if PEOPLE in yearly.whole:
-        held = encode_frame(yearly.whole[PEOPLE], first)
+    order = period.steps.when.name
+    own = domain_of_rows(domains[ROWS], order)
+    values = numbers_on(period.steps, last[order], period.start)
+    codes = before.codes(own, last, np.arange(len(last)), period.long_before(values))
+    if PEOPLE in domains:
+        held = encode_frame(domains[PEOPLE], first)
         codes |= {name: held.column(name).astype(np.int64) for name in held.domain}
-    if new is None:
-        return codes
-    return {name: np.append(held, new.column(name).astype(np.int64)) for name, held in codes.items()}
-
-
-def _value(steps: Steps, until: object) -> float:
-    """A value of the order on its scale; NaN if it is none."""
-    try:
-        return float(numbers_on(steps, pd.Series([until], name=steps.when.name), np.nan)[0])
-    except (DataError, ValueError, TypeError):
-        return np.nan
+    found = Known(codes, before.attributes[0].name, None)
+    start = earlier.start(period.steps)
+    one_before = None if start is None else Period(period.steps, start, period.start)
+    # Rows with an order within their period and rows without say little of each other.
+    alike = one_before is not None and (one_before.order is None) == (period.order is None)
+    if one_before is None or not alike or earlier.rows.empty:
+        return found
+    named = tuple(map(str, people.rows.columns))
+    # They are in order, so that nothing is drawn.
+    published = read_keyed(earlier.rows, earlier.key, named, order, True, np.random.default_rng(0))
+    return replace(found, last=PeriodBefore.of(published, one_before, period, own, before))
 
 
 def _lifetime(earlier: Earlier | None, sharing: Sharing, asked: Asked, settings: str) -> Lifetime:
@@ -345,7 +275,7 @@ def _lifetime(earlier: Earlier | None, sharing: Sharing, asked: Asked, settings:
     if earlier is None:
         if sharing.releases < 2:
             raise BudgetError(f"releases: expected at least 2, which share a promise, got {sharing.releases}")
-        return Lifetime(sharing.releases, 1, "", until, settings, _FILE)
+        return Lifetime(sharing.releases, 1, "", until, settings, FILE)
     before = earlier.lifetime
     if before.settings != settings:
         raise DataError(
@@ -373,7 +303,7 @@ def _lifetime(earlier: Earlier | None, sharing: Sharing, asked: Asked, settings:
         "",
         until,
         settings,
-        _FILE,
+        FILE,
         earlier.certificate.digest().hex(),
         earlier.certificate.zcdp_rho_spent,
         len(earlier.kept.table),

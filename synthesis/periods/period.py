@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..common.data.attributes.attribute import Attribute
-from ..common.data.attributes.categorical import CategoricalAttribute, Category
-from ..common.data.attributes.dates import BinnedTimes, bins_of
-from ..common.data.attributes.numeric import NumericAttribute
-from ..common.data.binning.scale import Scale
-from ..common.data.domain import Domain
-from ..common.data.related.steps import NONE, Steps, place_names
-from ..common.errors import DataError
-from ..curator.people.groups import column_of_groups, groups_by_mass
-from ..curator.people.shape import number_name, numbers_on, together
-from ..curator.results.raw_frames import encode_frame
-from .related_frames import ROWS
-from .related_tables import PEOPLE, Raw
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute, Category
+from ...common.data.attributes.dates import BinnedTimes, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.binning.scale import Scale
+from ...common.data.domain import Domain
+from ...common.data.related.steps import NONE, Steps, place_names
+from ...common.errors import DataError
+from ...curator.people.groups import column_of_groups, groups_by_mass
+from ...curator.people.shape import number_name, numbers_on, together
+from ...curator.results.raw_frames import encode_frame
+from ..related_frames import ROWS
+from ..related_tables import PEOPLE, Raw
 
 NEW = "new"
 _KNOWN = (NEW, "in the period before", "one period earlier", "longer ago")

@@ -1,0 +1,1 @@
+"""Releases of the same people, period after period, under one promise."""
