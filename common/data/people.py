@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
+from .counting import COUNTED_AT_ONCE
 from .domain import Clique, Domain
 from .grouping import Groups
 from .rows import Rows, codes_digest
@@ -27,13 +28,13 @@ class PeopleRows:
 
     Attributes:
         table: the rows, with weights; those of one person add up to at most `parts`.
-        person: person of each row, never decreasing, shape (N,), int64.
+        person: person of each row, never decreasing, shape (N,), signed.
         record_count: number of people; some may have no row.
         parts: parts of one person in which rows are counted.
     """
 
     table: Table
-    person: NDArray[np.int64]
+    person: NDArray[np.signedinteger[Any]]
     record_count: int
     parts: int
 
@@ -79,9 +80,9 @@ class PeopleRows:
 
     def rows(self, start: int, stop: int) -> PeopleRows:
         """The rows of the people start to stop - 1."""
-        within = slice(*np.searchsorted(self.person, (start, stop)).tolist())
-        held = self.table.rows(within.start, within.stop)
-        return replace(self, table=held, person=self.person[within] - start, record_count=stop - start)
+        first, last = self._ends(start, stop)
+        held, person = self.table.rows(first, last), self.person[first:last] - self.person.dtype.type(start)
+        return replace(self, table=held, person=person, record_count=stop - start)
 
     def take(self, people: NDArray[np.integer]) -> PeopleRows:
         """The rows of these people, in this order, none twice."""
@@ -96,9 +97,26 @@ class PeopleRows:
             positions: of each person, shape (people,), none twice; -1 for a person who is not used.
             size: number of positions.
         """
-        at = positions[self.person].astype(np.int64)
-        order = np.argsort(at, kind="stable")[np.count_nonzero(at < 0) :]
-        return replace(self, table=self.table.take(order), person=at[order], record_count=size)
+        people = np.argsort(positions, kind="stable")[np.count_nonzero(positions < 0) :]
+        firsts = self._firsts
+        lengths = firsts[people + 1] - firsts[people]
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if len(ends) else 0
+        columns = tuple(np.empty(total, dtype=column.dtype) for column in self.table.columns)
+        person, weights = (np.empty(total, dtype=one.dtype) for one in (self.person, self.weights))
+        for start in range(0, len(people), self._people_at_once):
+            block = slice(start, start + self._people_at_once)
+            numbers, of = lengths[block], people[block]
+            before = np.cumsum(numbers) - numbers
+            rows = np.repeat(firsts[of] - before, numbers) + np.arange(int(numbers.sum()))
+            last = int(ends[block][-1])
+            at = slice(last - len(rows), last)
+            for column, held in zip(columns, self.table.columns, strict=True):
+                column[at] = held[rows]
+            weights[at], person[at] = self.weights[rows], np.repeat(positions[of], numbers)
+        return replace(
+            self, table=Table(self.domain, columns, weights=weights), person=person, record_count=size
+        )
 
     def in_parts(self, parts: int) -> PeopleRows:
         """The rows in fewer parts, of which a person has as many as before, up to one.
@@ -108,13 +126,37 @@ class PeopleRows:
         """
         if parts == self.parts:
             return self
-        # Sums within each person: what others have changes nothing.
-        total, first = np.cumsum(self.weights), np.searchsorted(self.person, self.person)
-        after = total - (total[first] - self.weights[first])
-        fewer = self.parts // parts
-        weights = after // fewer - (after - self.weights) // fewer
-        held = self.table
-        return replace(self, table=Table(held.domain, held.columns, held.texts, weights=weights), parts=parts)
+        weights, fewer = np.empty_like(self.weights), self.parts // parts
+        for start in range(0, self.record_count, self._people_at_once):
+            at = slice(*self._ends(start, start + self._people_at_once))
+            held, person = self.weights[at], self.person[at]
+            # Sums within each person: what others have changes nothing.
+            total, first = np.cumsum(held), np.searchsorted(person, person)
+            after = total - (total[first] - held[first])
+            weights[at] = after // fewer - (after - held) // fewer
+        held_rows = self.table
+        return replace(
+            self, table=Table(held_rows.domain, held_rows.columns, held_rows.texts, weights=weights), parts=parts
+        )
+
+    @property
+    def _firsts(self) -> NDArray[np.int64]:
+        """The first row of each person, and the number of rows, shape (people + 1,)."""
+        people = np.arange(self.record_count + 1, dtype=self.person.dtype)
+        return np.searchsorted(self.person, people).astype(np.int64, copy=False)
+
+    def _ends(self, start: int, stop: int) -> tuple[int, int]:
+        """The first row of the person `start`, and that of the person `stop`."""
+        # Of the type of the persons: otherwise all of them would be copied.
+        most = np.iinfo(self.person.dtype).max
+        people = np.minimum([start, stop], most).astype(self.person.dtype)
+        first, last = np.searchsorted(self.person, people).tolist()
+        return first, last
+
+    @property
+    def _people_at_once(self) -> int:
+        """Number of people who have about as many rows as are computed at once."""
+        return max(1, self.record_count * COUNTED_AT_ONCE // max(1, len(self.person)))
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Sums of weights, shape (n_r,); see `Table.marginal`."""
@@ -139,9 +181,10 @@ class PeopleRows:
     def vectors(self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()) -> Vectors:
         """The cells of the people start to stop - 1, in parts."""
         stop = min(stop, self.record_count)
-        first, last = np.searchsorted(self.person, (start, stop)).tolist()
+        first, last = self._ends(start, stop)
         cells = self.table.cell_codes(clique, first, last, groups)
-        return Vectors(stop - start, self.person[first:last] - start, cells, self.weights[first:last])
+        rows = self.person[first:last].astype(np.int64) - start
+        return Vectors(stop - start, rows, cells, self.weights[first:last])
 
 
 def vectors_of(

@@ -19,7 +19,7 @@ from ..counting.source import EngineSource
 from ..disk import check_room
 from ..home.home import PartyHome
 from ..institution.records import kept_rows, records_of
-from ..institution.related import read_related
+from ..institution.reading import read_related
 from ..names import CODES
 from ..policies.file import Settings
 from ..sources.checking import Finding, check_rows

@@ -8,7 +8,7 @@ from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
 from dpmosaic.party.home.home import PartyHome
-from dpmosaic.party.institution.related import read_related
+from dpmosaic.party.institution.reading import read_related
 from dpmosaic.party.operating.checking import check_home
 from dpmosaic.party.policies.tables import tables_of
 
