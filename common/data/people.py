@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
-from .counting import COUNTED_AT_ONCE
+from .counting import COUNTED_AT_ONCE, count_cells
 from .domain import Clique, Domain
-from .grouping import Groups
+from .grouping import Groups, grouped_shape
 from .rows import Rows, codes_digest
 from .table import Table
 from .vectors import Vectors
@@ -86,37 +88,24 @@ class PeopleRows:
 
     def take(self, people: NDArray[np.integer]) -> PeopleRows:
         """The rows of these people, in this order, none twice."""
-        positions = np.full(self.record_count, -1, dtype=np.int64)
-        positions[people] = np.arange(len(people))
-        return self.place_people(positions, len(people))
+        firsts = self._firsts
+        numbers = firsts[people + 1] - firsts[people]
+        before = np.cumsum(numbers) - numbers
+        rows = np.repeat(firsts[people] - before, numbers) + np.arange(int(numbers.sum()))
+        person = np.repeat(np.arange(len(people)), numbers)
+        return replace(self, table=self.table.take(rows), person=person, record_count=len(people))
 
-    def place_people(self, positions: NDArray[np.integer], size: int) -> PeopleRows:
+    def place_people(self, positions: NDArray[np.integer], size: int) -> PlacedPeople:
         """The rows at the positions of an alignment.
 
         Args:
             positions: of each person, shape (people,), none twice; -1 for a person who is not used.
             size: number of positions.
         """
-        people = np.argsort(positions, kind="stable")[np.count_nonzero(positions < 0) :]
-        firsts = self._firsts
-        lengths = firsts[people + 1] - firsts[people]
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if len(ends) else 0
-        columns = tuple(np.empty(total, dtype=column.dtype) for column in self.table.columns)
-        person, weights = (np.empty(total, dtype=one.dtype) for one in (self.person, self.weights))
-        for start in range(0, len(people), self._people_at_once):
-            block = slice(start, start + self._people_at_once)
-            numbers, of = lengths[block], people[block]
-            before = np.cumsum(numbers) - numbers
-            rows = np.repeat(firsts[of] - before, numbers) + np.arange(int(numbers.sum()))
-            last = int(ends[block][-1])
-            at = slice(last - len(rows), last)
-            for column, held in zip(columns, self.table.columns, strict=True):
-                column[at] = held[rows]
-            weights[at], person[at] = self.weights[rows], np.repeat(positions[of], numbers)
-        return replace(
-            self, table=Table(self.domain, columns, weights=weights), person=person, record_count=size
-        )
+        people = np.full(size, -1, dtype=np.int64)
+        used = np.flatnonzero(positions >= 0)
+        people[positions[used]] = used
+        return PlacedPeople(self, people)
 
     def in_parts(self, parts: int) -> PeopleRows:
         """The rows in fewer parts, of which a person has as many as before, up to one.
@@ -127,8 +116,8 @@ class PeopleRows:
         if parts == self.parts:
             return self
         weights, fewer = np.empty_like(self.weights), self.parts // parts
-        for start in range(0, self.record_count, self._people_at_once):
-            at = slice(*self._ends(start, start + self._people_at_once))
+        for start in range(0, self.record_count, self.people_at_once):
+            at = slice(*self._ends(start, start + self.people_at_once))
             held, person = self.weights[at], self.person[at]
             # Sums within each person: what others have changes nothing.
             total, first = np.cumsum(held), np.searchsorted(person, person)
@@ -139,7 +128,7 @@ class PeopleRows:
             self, table=Table(held_rows.domain, held_rows.columns, held_rows.texts, weights=weights), parts=parts
         )
 
-    @property
+    @cached_property
     def _firsts(self) -> NDArray[np.int64]:
         """The first row of each person, and the number of rows, shape (people + 1,)."""
         people = np.arange(self.record_count + 1, dtype=self.person.dtype)
@@ -154,7 +143,7 @@ class PeopleRows:
         return first, last
 
     @property
-    def _people_at_once(self) -> int:
+    def people_at_once(self) -> int:
         """Number of people who have about as many rows as are computed at once."""
         return max(1, self.record_count * COUNTED_AT_ONCE // max(1, len(self.person)))
 
@@ -174,9 +163,7 @@ class PeopleRows:
         Raises:
             DataError: always.
         """
-        raise DataError(
-            "expected one row of each person, got people with all rows; plan a protocol that counts them"
-        )
+        raise _no_single_cell()
 
     def vectors(self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()) -> Vectors:
         """The cells of the people start to stop - 1, in parts."""
@@ -187,22 +174,82 @@ class PeopleRows:
         return Vectors(stop - start, rows, cells, self.weights[first:last])
 
 
+@dataclass(frozen=True, eq=False)
+class PlacedPeople:
+    """People at the positions of an alignment; their rows stay where they are.
+
+    Attributes:
+        rows: of all people.
+        people: the person at each position, shape (positions,); -1 for none.
+    """
+
+    rows: PeopleRows
+    people: NDArray[np.int64]
+
+    @property
+    def domain(self) -> Domain:
+        """Meaning of the codes."""
+        return self.rows.domain
+
+    @property
+    def record_count(self) -> int:
+        """Number of positions."""
+        return self.people.size
+
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
+        """See `PeopleRows.cell_codes`."""
+        raise _no_single_cell()
+
+    def vectors(self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()) -> Vectors:
+        """The cells of the positions start to stop - 1, in parts."""
+        at, names = self.people[start:stop], tuple(clique)
+        held = np.flatnonzero(at >= 0)
+        # A presence has no columns, and a table has some.
+        read = self.rows.project(names or self.domain.names[:1])
+        found = read.take(at[held]).vectors(names, 0, len(held), groups)
+        return Vectors(len(at), held[found.rows], found.cells, found.weights)
+
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Sums of weights, shape (n_r,); see `Table.marginal`."""
+        names = tuple(clique)
+        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
+        at_once = self.rows.people_at_once
+        for start in range(0, self.record_count, at_once):
+            found = self.vectors(names, start, start + at_once, groups)
+            counts += count_cells(found.cells, len(counts), found.weights)
+        return counts
+
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """Several marginals; see `Table.marginals`."""
+        asked = list(cliques)
+        views = groups or [()] * len(asked)
+        return [self.marginal(clique, of) for clique, of in zip(asked, views, strict=True)]
+
+
+def _no_single_cell() -> DataError:
+    return DataError(
+        "expected one row of each person, got people with all rows; plan a protocol that counts them"
+    )
+
+
 def vectors_of(
     rows: Rows, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
 ) -> NDArray[np.int64] | Vectors:
     """The rows start to stop - 1 of a matrix of the cells: codes of one-hot rows, or vectors of people."""
-    if isinstance(rows, PeopleRows):
+    if isinstance(rows, PeopleRows | PlacedPeople):
         return rows.vectors(clique, start, stop, groups)
     return rows.cell_codes(clique, start, stop, groups)
 
 
 def rows_digest(rows: Rows, clique: Clique, within: range, groups: Groups = ()) -> str:
     """SHA-256 (hex) of these rows of a matrix: what a mask of each row hides."""
-    if not isinstance(rows, PeopleRows):
+    if not isinstance(rows, PeopleRows | PlacedPeople):
         return codes_digest(rows, clique, within, groups)
     held = rows.vectors(clique, within.start, within.stop, groups)
     digest = hashlib.sha256()
-    for part in (held.rows, held.cells, rows.weights[:0] if held.weights is None else held.weights):
+    for part in (held.rows, held.cells, held.cells[:0] if held.weights is None else held.weights):
         digest.update(part.astype("<i8").data)
     return digest.hexdigest()
 

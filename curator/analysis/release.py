@@ -208,6 +208,12 @@ class Release:
 
         return correlation(self.published, one, other, **options)
 
+    def survival(self, time: str, **options: Any) -> SurvivalCurves:
+        """Curves of Kaplan and Meier with intervals and bands: see `estimators.survival.survival`."""
+        from .estimators.survival import survival
+
+        return survival(self.published, time, **options)
+
     def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
         """A test of a hypothesis about the population, with a p-value that counts the noise.
 
