@@ -108,7 +108,7 @@ def generate(path: Path, people: int, events: int) -> int:
             f"""CREATE TABLE events AS SELECT e AS event, id, day, 'c' || lpad(code::VARCHAR, 2, '0') AS code,
             ['in', 'out', 'home'][1 + (code + {random("e", 9, 2)}) % 3] AS kind,
             (3 * code + {random("e", 10, 28)}) % 100 AS value
-            FROM (SELECT row_number() OVER () AS e, id, {random("(p, place)", 8, _DAYS)} AS day, {code} AS code
+            FROM (SELECT e, id, {random("(p, place)", 8, _DAYS)} AS day, {code} AS code
                   FROM (SELECT p, p + 1000 AS id, usual, place, row_number() OVER () AS e
                         FROM drawn, range(number) t(place)))"""
         )
@@ -169,7 +169,9 @@ def _source(table: str, engine: str, database: Path, columns: str) -> str:
     key = 'key = "id"\n' if table == "people" else ""
     order = _COLUMNS[table][0]
     if engine == "postgres":
-        where = f'engine = "postgres"\ntable = "{table}"\nconnection = "file:connection"\norder_by = "{order}"\n'
+        where = (
+            f'engine = "postgres"\ntable = "{table}"\nconnection = "file:connection"\norder_by = "{order}"\n'
+        )
     else:
         where = f'query = "SELECT {columns} FROM {table} ORDER BY {order}"\ndatabase = "{database}"\n'
     return f"[tables.{table}]\n{where}{key}"

@@ -41,7 +41,9 @@ class PeopleRows:
     parts: int
 
     @classmethod
-    def evenly(cls, table: Table, person: NDArray[np.int64], people: int, parts: int) -> PeopleRows:
+    def evenly(
+        cls, table: Table, person: NDArray[np.signedinteger[Any]], people: int, parts: int
+    ) -> PeopleRows:
         """Rows of which those of each person count the same, up to one part, and add up to one person.
 
         Args:
@@ -50,14 +52,16 @@ class PeopleRows:
             people: number of people.
             parts: parts of one person.
         """
-        order = np.argsort(person, kind="stable")
-        numbers = np.bincount(person, minlength=people)
+        if (person[1:] < person[:-1]).any():
+            order = np.argsort(person, kind="stable")
+            table, person = table.take(order), person[order]
+        numbers, weights = np.bincount(person, minlength=people), np.empty(len(person), dtype=np.int64)
         firsts = np.cumsum(numbers) - numbers
-        person = person[order].astype(np.int64, copy=False)
-        place, number = np.arange(len(order)) - firsts[person], numbers[person]
-        weights = (parts * (place + 1) // number - parts * place // number).astype(np.int64)
-        held = table.take(order)
-        return cls(Table(held.domain, held.columns, held.texts, weights=weights), person, people, parts)
+        for start in range(0, len(person), COUNTED_AT_ONCE):
+            of = person[start : start + COUNTED_AT_ONCE]
+            place, number = np.arange(start, start + len(of)) - firsts[of], numbers[of]
+            weights[start : start + len(of)] = parts * (place + 1) // number - parts * place // number
+        return cls(Table(table.domain, table.columns, table.texts, weights=weights), person, people, parts)
 
     @property
     def domain(self) -> Domain:
@@ -125,7 +129,9 @@ class PeopleRows:
             weights[at] = after // fewer - (after - held) // fewer
         held_rows = self.table
         return replace(
-            self, table=Table(held_rows.domain, held_rows.columns, held_rows.texts, weights=weights), parts=parts
+            self,
+            table=Table(held_rows.domain, held_rows.columns, held_rows.texts, weights=weights),
+            parts=parts,
         )
 
     @cached_property
@@ -196,6 +202,11 @@ class PlacedPeople:
         """Number of positions."""
         return self.people.size
 
+    @property
+    def people_at_once(self) -> int:
+        """See `PeopleRows`."""
+        return self.rows.people_at_once
+
     def cell_codes(
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
     ) -> NDArray[np.int64]:
@@ -215,9 +226,8 @@ class PlacedPeople:
         """Sums of weights, shape (n_r,); see `Table.marginal`."""
         names = tuple(clique)
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        at_once = self.rows.people_at_once
-        for start in range(0, self.record_count, at_once):
-            found = self.vectors(names, start, start + at_once, groups)
+        for start in range(0, self.record_count, self.people_at_once):
+            found = self.vectors(names, start, start + self.people_at_once, groups)
             counts += count_cells(found.cells, len(counts), found.weights)
         return counts
 
@@ -243,14 +253,26 @@ def vectors_of(
     return rows.cell_codes(clique, start, stop, groups)
 
 
+def vectors_at_once(rows: Rows, most: int) -> int:
+    """How many rows of a matrix are computed at once.
+
+    Args:
+        rows: of whom they are.
+        most: at most so many.
+    """
+    return min(most, rows.people_at_once) if isinstance(rows, PeopleRows | PlacedPeople) else most
+
+
 def rows_digest(rows: Rows, clique: Clique, within: range, groups: Groups = ()) -> str:
     """SHA-256 (hex) of these rows of a matrix: what a mask of each row hides."""
     if not isinstance(rows, PeopleRows | PlacedPeople):
         return codes_digest(rows, clique, within, groups)
-    held = rows.vectors(clique, within.start, within.stop, groups)
     digest = hashlib.sha256()
-    for part in (held.rows, held.cells, held.cells[:0] if held.weights is None else held.weights):
-        digest.update(part.astype("<i8").data)
+    for start in within[:: rows.people_at_once]:
+        held = rows.vectors(clique, start, min(start + rows.people_at_once, within.stop), groups)
+        weights = held.cells[:0] if held.weights is None else held.weights
+        for part in (held.rows + (start - within.start), held.cells, weights):
+            digest.update(part.astype("<i8").data)
     return digest.hexdigest()
 
 

@@ -31,6 +31,7 @@ from .published import Drawn, Published, named_choice
 if TYPE_CHECKING:
     from ... import Attacks, ComparisonPage
     from .estimators.estimates import Estimates
+    from .estimators.survival import SurvivalCurves
     from .hypotheses.result import TestResult
     from .plot import Plot
     from .queries.answer import Answer

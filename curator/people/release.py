@@ -133,8 +133,7 @@ class PeopleRelease:
 
         Args:
             time: a column of people, or a summary of a time (see `estimators.survival.survival`).
-            options: `event` or `until`, `by`, `where`, `of` and `level`, of columns of people, of summaries and
-                of numbers of rows.
+            options: `event` or `until`, `by`, `where`, `of` and `level`, by columns of people and summaries.
 
         Raises:
             DataError: an argument does not fit the release, or it is one of several that share a promise.
@@ -142,8 +141,8 @@ class PeopleRelease:
         root = self.releases.get(self.family.root.name)
         if root is None or self.certificate.lifetime is not None:
             raise DataError(
-                "expected a release by itself that holds columns of people, got another, of which no curve of "
-                "people has a band; take the synthetic tables"
+                "expected a release by itself that holds columns of people, got another, of whose people no "
+                "curve has a band; take the synthetic tables"
             )
         return root.survival(time, **options)
 

@@ -21,7 +21,7 @@ KEY, FOREIGN, PARENT = "own_key", "parent_key", "parent"
 _MEMORY = "256MB"
 """What DuckDB may hold in memory; rows beyond are on disk."""
 
-_ROWS = 1 << 18
+_READ_AT_ONCE = 1 << 18
 """Number of rows of a batch."""
 
 Columns = Mapping[str, NDArray[Any]]
@@ -90,6 +90,12 @@ class SortedTables:
         """The numbered keys, in order."""
         return [text for batch in self._batches(f"keys{table}", [KEY]) for text in batch[KEY].tolist()]
 
+    def first_texts(self, table: int, name: str) -> list[str]:
+        """The text of a column in the first row of each parent that has rows, of a sorted table."""
+        first = f"SELECT arg_min({name}, rowid) AS text FROM table{table} GROUP BY {PARENT} ORDER BY {PARENT}"
+        texts: list[str] = self._ask(first)["text"].tolist()
+        return texts
+
     def sort(self, table: int, parent: int, order: str) -> bool:
         """Sorts the rows of a table by their parents.
 
@@ -135,25 +141,27 @@ class SortedTables:
 
     def _number(self, table: int, keys: str) -> bool:
         self._ask(f"CREATE TABLE keys{table} AS {keys}")
-        count = f"count(*) AS keys, count(DISTINCT {KEY}) AS different, count(*) FILTER ({KEY} = '') AS missing"
+        count = (
+            f"count(*) AS keys, count(DISTINCT {KEY}) AS different, count(*) FILTER ({KEY} = '') AS missing"
+        )
         found = self._ask(f"SELECT {count} FROM keys{table}")
         return bool(found["keys"][0] == found["different"][0] and not found["missing"][0])
 
     def _batches(self, table: str, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         columns, start = ", ".join(names), 0
         while True:
-            within = f"rowid >= {start} AND rowid < {start + _ROWS}"
+            within = f"rowid >= {start} AND rowid < {start + _READ_AT_ONCE}"
             batch = self._ask(f"SELECT {columns} FROM {table} WHERE {within} ORDER BY rowid")
             if not len(batch[names[0]]):
                 return
             yield batch
-            start += _ROWS
+            start += _READ_AT_ONCE
 
     def _ask(self, sql: str) -> dict[str, NDArray[Any]]:
         try:
             return self._connection.execute(sql).fetchnumpy()
         except duckdb.Error:
             raise DataError(
-                "expected tables that can be sorted on disk, got an error; make room in TMPDIR, and leave the "
-                "party's temporary files alone"
+                "expected tables that can be sorted on disk, got an error; make room, and leave the party's "
+                "temporary files alone"
             ) from None

@@ -16,8 +16,8 @@ from ..counting.engines.folders import empty
 from ..counting.identifiers import Identifiers
 from ..counting.people import People
 from ..institution.institution import Institution, Rules
-from ..institution.records import records_of
 from ..institution.reading import read_related
+from ..institution.records import records_of
 from ..names import CODES, LEDGER, REQUESTS
 from ..party import Party
 from ..policies.direct import Direct

@@ -18,8 +18,7 @@ from ...common.data.related.rows import Rows
 from ...common.data.related.steps import Steps, in_units
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
-from ..counting.catalogue import engine_of
-from ..counting.codes import keep_codes
+from ..counting.batches import code_batches
 from ..counting.engines.names import code_of, other_of
 from ..counting.identifiers import Identifiers
 from ..counting.sorted_tables import FOREIGN, KEY, PARENT, SortedTables
@@ -30,7 +29,9 @@ from .related import RelatedRows, TableRows
 Columns = dict[str, NDArray[Any]]
 
 
-def read_related(settings: Sequence[TableSettings], folder: Path | None = None) -> tuple[RelatedRows, Identifiers]:
+def read_related(
+    settings: Sequence[TableSettings], folder: Path | None = None
+) -> tuple[RelatedRows, Identifiers]:
     """The tables of a party, and what names their people.
 
     People are the rows of the table that belongs to no other; if the party has none, those who have rows.
@@ -44,7 +45,7 @@ def read_related(settings: Sequence[TableSettings], folder: Path | None = None) 
             cannot be read.
     """
     with contextlib.closing(SortedTables(folder)) as held:
-        return _Reading(settings, held, folder).related()
+        return _Reading(settings, held, folder).tables()
 
 
 class _Reading:
@@ -58,7 +59,7 @@ class _Reading:
         for number, table in enumerate(self._tables):
             held.add(number, table.batches(folder))
 
-    def related(self) -> tuple[RelatedRows, Identifiers]:
+    def tables(self) -> tuple[RelatedRows, Identifiers]:
         """The tables, sorted."""
         people = self._people()
         tables = {self._root: TableRows(Rows({}, np.arange(people), people))}
@@ -66,10 +67,10 @@ class _Reading:
             one = table.settings
             if one.parent:
                 parents = len(tables[one.parent].rows)
-                tables[one.name] = self._sorted(number, table, parents)
+                tables[one.name] = self._sort(number, table, parents)
             else:
                 columns = self._held.columns(number, table.types)
-                tables[one.name] = replace(tables[one.name], table=table.coded(columns))
+                tables[one.name] = replace(tables[one.name], table=table.table(columns))
         settings = tuple(table.settings for table in self._tables)
         parents_of = {one.name: one.parent for one in settings}
         rows = RelatedRows(domain_of_tables(settings), people, tables, parents_of)
@@ -87,7 +88,7 @@ class _Reading:
             raise _wrong_key(self._root)
         return self._held.count_keys(self._numbers[self._root])
 
-    def _sorted(self, number: int, table: _Reader, parents: int) -> TableRows:
+    def _sort(self, number: int, table: _Reader, parents: int) -> TableRows:
         """A table below another one.
 
         Raises:
@@ -97,15 +98,15 @@ class _Reading:
         order = "" if table.steps is None else table.order_column
         if not self._held.sort(number, self._numbers[one.parent], order):
             raise DataError(
-                f"[tables.{one.name}]: expected in {one.foreign!r} a key of {one.parent!r} in every row, found "
-                "a row without one; drop such rows, or add their parents"
+                f"[tables.{one.name}]: expected in {one.foreign!r} a key of {one.parent!r} in every row, "
+                "found a row without one; drop such rows, or add their parents"
             )
         if table.has_children and not self._held.number_keys(number):
             raise _wrong_key(one.name)
         kind = np.dtype(np.int32 if parents <= np.iinfo(np.int32).max else np.int64)
         columns = self._held.columns(number, {PARENT: kind, **table.types})
         rows = Rows({}, columns.pop(PARENT), parents)
-        return TableRows(rows, table.coded(columns), one.order, table.times(columns))
+        return TableRows(rows, table.table(columns), one.order, table.times(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,27 +155,14 @@ class _Reader:
             DataError: the table cannot be read, or a row has no value of the order.
         """
         keys = self.settings.keys
-        names = {name: (KEY, FOREIGN)[name != self.settings.key] for name in keys}
-        renamed = {other_of(place): names[name] for place, name in enumerate(keys)}
-        for batch in self._read(keys, folder):
-            self._check_order(batch)
-            yield {renamed.get(name, name): cells for name, cells in batch.items()}
-
-    def _read(self, keys: Sequence[str], folder: Path | None) -> Iterator[Columns]:
-        """Codes and texts of keys, as an engine names them."""
-        source = self.settings.source()
         any_text = CategoricalAttribute(keys[0], ("other",), other="other")
         domain = Domain((any_text,)) if self.fine is None else self.fine
-        connect = engine_of(source, folder)
-        others = [other_of(place) for place in range(len(keys))]
-        if connect is None:
-            table, texts = source.read_with_texts(domain, keys)
-            columns = {other: np.array(texts[key], dtype=object) for other, key in zip(others, keys, strict=True)}
-            yield columns | {code_of(place): column for place, column in enumerate(table.columns)}
-            return
-        with contextlib.closing(connect()) as engine:
-            codes = keep_codes(engine, domain, keys)
-            yield from codes.batches([*(code_of(place) for place in range(len(domain))), *others])
+        renamed = {
+            other_of(place): (KEY, FOREIGN)[name != self.settings.key] for place, name in enumerate(keys)
+        }
+        for batch in code_batches(self.settings.source(), domain, keys, folder):
+            self._check_order(batch)
+            yield {renamed.get(name, name): cells for name, cells in batch.items()}
 
     def _check_order(self, batch: Columns) -> None:
         if self.steps is not None and (batch[self.order_column] >= len(self.steps.units.cells)).any():
@@ -183,7 +171,7 @@ class _Reader:
                 "without; drop such rows, or order by another column"
             )
 
-    def coded(self, columns: Columns) -> Table | None:
+    def table(self, columns: Columns) -> Table | None:
         """The table; None of keys alone."""
         domain, order = self.settings.domain, self.settings.order
         if domain is None:
@@ -205,6 +193,6 @@ class _Reader:
 
 def _wrong_key(table: str) -> DataError:
     return DataError(
-        f"[tables.{table}]: expected a key in every row, and each once, found another; make it a table of one "
-        "row a key"
+        f"[tables.{table}]: expected a key in every row, and each once, found another; make it a table of "
+        "one row a key"
     )

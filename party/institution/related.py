@@ -160,14 +160,15 @@ class RelatedRows:
         if not all(name in self.tables for name in path):
             raise ProtocolError("the plan asks for rows below those of another party; compare holds")
         rows = {name: self.tables[name].rows for name in path}
-        columns, sizes = [], {}
+        codes: list[NDArray[Any]] = []
+        sizes: dict[str, int] = {}
         for column in asked:
             found, sizes[column.name] = _codes(column, coded)
             above = path[: path.index(column.table) + 1]
-            columns.append(found if len(above) == 1 else found[lineage(above, rows)])
+            codes.append(found if len(above) == 1 else found[lineage(above, rows)])
         evened = {one.table: one.evened for one in part.relations}
         held = weights(path, rows, evened, WEIGHT_PARTS)
-        table = Table(Domain.coded(sizes), tuple(columns), weights=held)
+        table = Table(Domain.coded(sizes), tuple(codes), weights=held)
         return PeopleRows(table, lineage(path, rows), self.record_count, WEIGHT_PARTS)
 
 

@@ -154,7 +154,7 @@ class Steps:
             parents: number of parents.
             begun: the beginning of the parent of each row, shape (N,), if it is known.
         """
-        starts = np.flatnonzero(np.diff(parent, prepend=-1))
+        starts = np.flatnonzero(np.append(True, parent[1:] != parent[:-1])[: len(parent)])
         held = parent[starts]
         ends = np.append(starts[1:], len(parent))[: len(starts)] - 1
         since = values - begun if self.since and begun is not None else values

@@ -13,7 +13,7 @@ Source: Gill and Johansen (1990); Andersen, Borgan, Gill and Keiding, section IV
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -43,7 +43,7 @@ MOST_TIMES = 24
 MOST_GROUPS = 20
 """Curves that are estimated together, at most."""
 
-LEAST_AT_RISK = 0.05
+LEAST_SHARE_AT_RISK = 0.05
 """A curve ends when a smaller share of its group is at risk."""
 
 SMALL_GROUP = "no band: with the noise, the group may have no records at all"
@@ -111,8 +111,8 @@ def survival(
     """Curves of Kaplan and Meier, with intervals and bands.
 
     Without noise and at times that bins tell apart, they are the estimator of Kaplan and Meier of the real
-    table. Times are ends of bins. A band contains a whole curve with the stated probability; curves of several
-    groups have a band each.
+    table. Times are ends of bins. A band contains a whole curve with the stated probability; each group has a
+    band of its own.
 
     Args:
         published: the release: one row for each subject.
@@ -137,7 +137,7 @@ def survival(
     columns = (time, ending, *(() if by is None else (by,)))
     places = Places.of(published, columns, where)
     selected = rows_where(places, where)
-    times, happened = _observed(places, time, event, until)
+    times, happened = _observations(places, time, event, until)
     groups = _groups(published, places, by, selected.rows & ~np.isnan(times))
     ends = _ends_of_bins(published, time)
     real = RealTable(places, (*columns, *selected.columns))
@@ -146,7 +146,7 @@ def survival(
     for name, mask in groups.items():
         made = _Curve.of(places, times, happened, mask, real.records / real.rows, ends)
         found = real.totals(np.column_stack([made.influence, mask.astype(np.float64)]))
-        frame, note = _banded(made, found, target, level, z)
+        frame, note = _band_of(made, found, target, level, z)
         if known or note == SMALL_GROUP:
             frame[["low", "high", "band_low", "band_high"]] = np.nan
         selecting = (ending, *columns[2:], *selected.columns)
@@ -161,10 +161,10 @@ def survival(
     return SurvivalCurves(pd.concat(frames, ignore_index=True)[order], notes, target, level)
 
 
-def _observed(
+def _observations(
     places: Places, time: str, event: tuple[str, Any] | None, until: str | None
 ) -> tuple[Array, Mask]:
-    """Up to when each row was observed, and whether the event happened then; NaN for rows that do not count."""
+    """Up to when each row was observed, NaN if that is unknown, and whether the event happened then."""
     times = numbers_of(places, time)
     if event is not None:
         return times, rows_with(places, *event) & ~np.isnan(times)
@@ -235,8 +235,8 @@ class _Curve:
         # Where all that are left have the event, the curve is zero whatever else is so.
         left = np.maximum(1 - hazard, 0.5 / risk)
         shares = np.append(1.0, np.cumprod(1 - hazard))
-        last = moments[np.flatnonzero(risk >= LEAST_AT_RISK * risk[0])[-1]]
-        chosen = _thinned(ends[(ends >= moments[0]) & (ends <= last)])
+        last = moments[np.flatnonzero(risk >= LEAST_SHARE_AT_RISK * risk[0])[-1]]
+        chosen = _some_of(ends[(ends >= moments[0]) & (ends <= last)])
         if not len(chosen):
             chosen = np.array([last])
         # At a time between those of the release, both are as at the next one.
@@ -246,21 +246,21 @@ class _Curve:
         summed = np.append(0.0, np.cumsum(hazard * scale))
         until = np.searchsorted(moments, np.where(mask, times, -np.inf), side="right")
         influence = np.empty((len(times), len(chosen)))
-        for k, (when, share) in enumerate(zip(chosen, shares[np.searchsorted(moments, chosen, "right")], strict=True)):
+        for k, (when, share) in enumerate(
+            zip(chosen, shares[np.searchsorted(moments, chosen, "right")], strict=True)
+        ):
             most = np.searchsorted(moments, when, side="right")
             seen = np.where(np.nan_to_num(times, nan=np.inf) <= when, jump, 0.0)
             influence[:, k] = share * (summed[np.minimum(until, most)] - seen)
         return cls(chosen, shares[np.searchsorted(moments, chosen, "right")], influence)
 
 
-def _thinned(ends: Array) -> Array:
-    places = np.linspace(0, len(ends) - 1, min(len(ends), MOST_TIMES)) if len(ends) else []
+def _some_of(ends: Array) -> Array:
+    places = np.linspace(0, max(len(ends) - 1, 0), min(len(ends), MOST_TIMES))
     return ends[np.unique(np.round(places).astype(np.int64))]
 
 
-def _banded(
-    made: _Curve, found: Totals, target: Target, level: float, z: float
-) -> tuple[pd.DataFrame, str]:
+def _band_of(made: _Curve, found: Totals, target: Target, level: float, z: float) -> tuple[pd.DataFrame, str]:
     """A curve with its ends, and what is to be said of it."""
     k = len(made.times)
     covariance = found.covariance(target is Target.POPULATION)

@@ -12,7 +12,7 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
-from ....common.data.people import rows_digest, vectors_of
+from ....common.data.people import rows_digest, vectors_at_once, vectors_of
 from ....common.data.rows import Rows
 from ....common.data.vectors import Vectors
 from ....common.data.view import View
@@ -514,8 +514,14 @@ class MaskedSession:
         last, cells = chain[-1], self.plan.cells(chain[-1:])
         if len(chain) == 1:
             for start in records:
-                vectors = self._vectors(last, start, min(rows, within.stop - start))
-                yield products.indicators(ring, vectors, cells)
+                size = min(rows, within.stop - start)
+                # Blocks that are sent have the same size whatever the numbers of rows of people are.
+                at_once = vectors_at_once(self._multiplied, size)
+                parts = [
+                    products.indicators(ring, self._vectors(last, at, min(at_once, start + size - at)), cells)
+                    for at in range(start, start + size, at_once)
+                ]
+                yield parts[0] if len(parts) == 1 else np.concatenate(parts)
         elif self.plan.check:
             yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
         elif self._holders(chain)[-1] == self.me:
@@ -584,7 +590,7 @@ class MaskedSession:
             raise DeliveriesLost("a product needs the shares of all dealers; deliver them first")
         widths = [plan.cells(chain) for chain in lefts]
         cells = [plan.cells((right,)) for right in rights]
-        rows = block_rows(plan.ring, sum(widths))
+        rows = vectors_at_once(self._multiplied, block_rows(plan.ring, sum(widths)))
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
         opened = zip(*(self._sum_of_openings(left, rows) for left in lefts), strict=True)
         pieces = (
