@@ -174,7 +174,7 @@ class Party(Role[Answerer]):
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
         self._institution.check_related(terms.plan)
-        institution = self._institution.with_chosen_codes(terms.plan)
+        institution = self._institution.without_records.with_chosen_codes(terms.plan)
         answerer, stated = answerer_of(terms.spec.protocol), terms.plan.alignment
         chosen = terms.plan.chosen
         choice = None if chosen is None else self._ledger.certified_release(chosen.release_id)

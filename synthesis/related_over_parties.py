@@ -41,7 +41,8 @@ from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from ..curator.results.raw_frames import encode_frame
 from ..party.counting.identifiers import Identifiers
-from ..party.institution.related import RelatedRows, read_related
+from ..party.institution.reading import read_related
+from ..party.institution.related import RelatedRows
 from ..party.policies.domain import KEY
 from ..party.policies.tables import TableSettings
 from ..simulations.parties.alignment import align

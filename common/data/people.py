@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
+from .counting import COUNTED_AT_ONCE, count_cells
 from .domain import Clique, Domain
-from .grouping import Groups
+from .grouping import Groups, grouped_shape
 from .rows import Rows, codes_digest
 from .table import Table
 from .vectors import Vectors
@@ -27,18 +30,20 @@ class PeopleRows:
 
     Attributes:
         table: the rows, with weights; those of one person add up to at most `parts`.
-        person: person of each row, never decreasing, shape (N,), int64.
+        person: person of each row, never decreasing, shape (N,), signed.
         record_count: number of people; some may have no row.
         parts: parts of one person in which rows are counted.
     """
 
     table: Table
-    person: NDArray[np.int64]
+    person: NDArray[np.signedinteger[Any]]
     record_count: int
     parts: int
 
     @classmethod
-    def evenly(cls, table: Table, person: NDArray[np.int64], people: int, parts: int) -> PeopleRows:
+    def evenly(
+        cls, table: Table, person: NDArray[np.signedinteger[Any]], people: int, parts: int
+    ) -> PeopleRows:
         """Rows of which those of each person count the same, up to one part, and add up to one person.
 
         Args:
@@ -47,14 +52,16 @@ class PeopleRows:
             people: number of people.
             parts: parts of one person.
         """
-        order = np.argsort(person, kind="stable")
-        numbers = np.bincount(person, minlength=people)
+        if (person[1:] < person[:-1]).any():
+            order = np.argsort(person, kind="stable")
+            table, person = table.take(order), person[order]
+        numbers, weights = np.bincount(person, minlength=people), np.empty(len(person), dtype=np.int64)
         firsts = np.cumsum(numbers) - numbers
-        person = person[order].astype(np.int64, copy=False)
-        place, number = np.arange(len(order)) - firsts[person], numbers[person]
-        weights = (parts * (place + 1) // number - parts * place // number).astype(np.int64)
-        held = table.take(order)
-        return cls(Table(held.domain, held.columns, held.texts, weights=weights), person, people, parts)
+        for start in range(0, len(person), COUNTED_AT_ONCE):
+            of = person[start : start + COUNTED_AT_ONCE]
+            place, number = np.arange(start, start + len(of)) - firsts[of], numbers[of]
+            weights[start : start + len(of)] = parts * (place + 1) // number - parts * place // number
+        return cls(Table(table.domain, table.columns, table.texts, weights=weights), person, people, parts)
 
     @property
     def domain(self) -> Domain:
@@ -79,26 +86,30 @@ class PeopleRows:
 
     def rows(self, start: int, stop: int) -> PeopleRows:
         """The rows of the people start to stop - 1."""
-        within = slice(*np.searchsorted(self.person, (start, stop)).tolist())
-        held = self.table.rows(within.start, within.stop)
-        return replace(self, table=held, person=self.person[within] - start, record_count=stop - start)
+        first, last = self._ends(start, stop)
+        held, person = self.table.rows(first, last), self.person[first:last] - self.person.dtype.type(start)
+        return replace(self, table=held, person=person, record_count=stop - start)
 
     def take(self, people: NDArray[np.integer]) -> PeopleRows:
         """The rows of these people, in this order, none twice."""
-        positions = np.full(self.record_count, -1, dtype=np.int64)
-        positions[people] = np.arange(len(people))
-        return self.place_people(positions, len(people))
+        firsts = self._firsts
+        numbers = firsts[people + 1] - firsts[people]
+        before = np.cumsum(numbers) - numbers
+        rows = np.repeat(firsts[people] - before, numbers) + np.arange(int(numbers.sum()))
+        person = np.repeat(np.arange(len(people)), numbers)
+        return replace(self, table=self.table.take(rows), person=person, record_count=len(people))
 
-    def place_people(self, positions: NDArray[np.integer], size: int) -> PeopleRows:
+    def place_people(self, positions: NDArray[np.integer], size: int) -> PlacedPeople:
         """The rows at the positions of an alignment.
 
         Args:
             positions: of each person, shape (people,), none twice; -1 for a person who is not used.
             size: number of positions.
         """
-        at = positions[self.person].astype(np.int64)
-        order = np.argsort(at, kind="stable")[np.count_nonzero(at < 0) :]
-        return replace(self, table=self.table.take(order), person=at[order], record_count=size)
+        people = np.full(size, -1, dtype=np.int64)
+        used = np.flatnonzero(positions >= 0)
+        people[positions[used]] = used
+        return PlacedPeople(self, people)
 
     def in_parts(self, parts: int) -> PeopleRows:
         """The rows in fewer parts, of which a person has as many as before, up to one.
@@ -108,13 +119,39 @@ class PeopleRows:
         """
         if parts == self.parts:
             return self
-        # Sums within each person: what others have changes nothing.
-        total, first = np.cumsum(self.weights), np.searchsorted(self.person, self.person)
-        after = total - (total[first] - self.weights[first])
-        fewer = self.parts // parts
-        weights = after // fewer - (after - self.weights) // fewer
-        held = self.table
-        return replace(self, table=Table(held.domain, held.columns, held.texts, weights=weights), parts=parts)
+        weights, fewer = np.empty_like(self.weights), self.parts // parts
+        for start in range(0, self.record_count, self.people_at_once):
+            at = slice(*self._ends(start, start + self.people_at_once))
+            held, person = self.weights[at], self.person[at]
+            # Sums within each person: what others have changes nothing.
+            total, first = np.cumsum(held), np.searchsorted(person, person)
+            after = total - (total[first] - held[first])
+            weights[at] = after // fewer - (after - held) // fewer
+        held_rows = self.table
+        return replace(
+            self,
+            table=Table(held_rows.domain, held_rows.columns, held_rows.texts, weights=weights),
+            parts=parts,
+        )
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.int64]:
+        """The first row of each person, and the number of rows, shape (people + 1,)."""
+        people = np.arange(self.record_count + 1, dtype=self.person.dtype)
+        return np.searchsorted(self.person, people).astype(np.int64, copy=False)
+
+    def _ends(self, start: int, stop: int) -> tuple[int, int]:
+        """The first row of the person `start`, and that of the person `stop`."""
+        # Of the type of the persons: otherwise all of them would be copied.
+        most = np.iinfo(self.person.dtype).max
+        people = np.minimum([start, stop], most).astype(self.person.dtype)
+        first, last = np.searchsorted(self.person, people).tolist()
+        return first, last
+
+    @property
+    def people_at_once(self) -> int:
+        """Number of people who have about as many rows as are computed at once."""
+        return max(1, self.record_count * COUNTED_AT_ONCE // max(1, len(self.person)))
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Sums of weights, shape (n_r,); see `Table.marginal`."""
@@ -132,35 +169,110 @@ class PeopleRows:
         Raises:
             DataError: always.
         """
-        raise DataError(
-            "expected one row of each person, got people with all rows; plan a protocol that counts them"
-        )
+        raise _no_single_cell()
 
     def vectors(self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()) -> Vectors:
         """The cells of the people start to stop - 1, in parts."""
         stop = min(stop, self.record_count)
-        first, last = np.searchsorted(self.person, (start, stop)).tolist()
+        first, last = self._ends(start, stop)
         cells = self.table.cell_codes(clique, first, last, groups)
-        return Vectors(stop - start, self.person[first:last] - start, cells, self.weights[first:last])
+        rows = self.person[first:last].astype(np.int64) - start
+        return Vectors(stop - start, rows, cells, self.weights[first:last])
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedPeople:
+    """People at the positions of an alignment; their rows stay where they are.
+
+    Attributes:
+        rows: of all people.
+        people: the person at each position, shape (positions,); -1 for none.
+    """
+
+    rows: PeopleRows
+    people: NDArray[np.int64]
+
+    @property
+    def domain(self) -> Domain:
+        """Meaning of the codes."""
+        return self.rows.domain
+
+    @property
+    def record_count(self) -> int:
+        """Number of positions."""
+        return self.people.size
+
+    @property
+    def people_at_once(self) -> int:
+        """See `PeopleRows`."""
+        return self.rows.people_at_once
+
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
+        """See `PeopleRows.cell_codes`."""
+        raise _no_single_cell()
+
+    def vectors(self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()) -> Vectors:
+        """The cells of the positions start to stop - 1, in parts."""
+        at, names = self.people[start:stop], tuple(clique)
+        held = np.flatnonzero(at >= 0)
+        # A presence has no columns, and a table has some.
+        read = self.rows.project(names or self.domain.names[:1])
+        found = read.take(at[held]).vectors(names, 0, len(held), groups)
+        return Vectors(len(at), held[found.rows], found.cells, found.weights)
+
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Sums of weights, shape (n_r,); see `Table.marginal`."""
+        names = tuple(clique)
+        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
+        for start in range(0, self.record_count, self.people_at_once):
+            found = self.vectors(names, start, start + self.people_at_once, groups)
+            counts += count_cells(found.cells, len(counts), found.weights)
+        return counts
+
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """Several marginals; see `Table.marginals`."""
+        asked = list(cliques)
+        views = groups or [()] * len(asked)
+        return [self.marginal(clique, of) for clique, of in zip(asked, views, strict=True)]
+
+
+def _no_single_cell() -> DataError:
+    return DataError(
+        "expected one row of each person, got people with all rows; plan a protocol that counts them"
+    )
 
 
 def vectors_of(
     rows: Rows, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
 ) -> NDArray[np.int64] | Vectors:
     """The rows start to stop - 1 of a matrix of the cells: codes of one-hot rows, or vectors of people."""
-    if isinstance(rows, PeopleRows):
+    if isinstance(rows, PeopleRows | PlacedPeople):
         return rows.vectors(clique, start, stop, groups)
     return rows.cell_codes(clique, start, stop, groups)
 
 
+def vectors_at_once(rows: Rows, most: int) -> int:
+    """How many rows of a matrix are computed at once.
+
+    Args:
+        rows: of whom they are.
+        most: at most so many.
+    """
+    return min(most, rows.people_at_once) if isinstance(rows, PeopleRows | PlacedPeople) else most
+
+
 def rows_digest(rows: Rows, clique: Clique, within: range, groups: Groups = ()) -> str:
     """SHA-256 (hex) of these rows of a matrix: what a mask of each row hides."""
-    if not isinstance(rows, PeopleRows):
+    if not isinstance(rows, PeopleRows | PlacedPeople):
         return codes_digest(rows, clique, within, groups)
-    held = rows.vectors(clique, within.start, within.stop, groups)
     digest = hashlib.sha256()
-    for part in (held.rows, held.cells, rows.weights[:0] if held.weights is None else held.weights):
-        digest.update(part.astype("<i8").data)
+    for start in within[:: rows.people_at_once]:
+        held = rows.vectors(clique, start, min(start + rows.people_at_once, within.stop), groups)
+        weights = held.cells[:0] if held.weights is None else held.weights
+        for part in (held.rows + (start - within.start), held.cells, weights):
+            digest.update(part.astype("<i8").data)
     return digest.hexdigest()
 
 

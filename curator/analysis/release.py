@@ -31,6 +31,7 @@ from .published import Drawn, Published, named_choice
 if TYPE_CHECKING:
     from ... import Attacks, ComparisonPage
     from .estimators.estimates import Estimates
+    from .estimators.survival import SurvivalCurves
     from .hypotheses.result import TestResult
     from .plot import Plot
     from .queries.answer import Answer
@@ -207,6 +208,12 @@ class Release:
         from .estimators.correlation import correlation
 
         return correlation(self.published, one, other, **options)
+
+    def survival(self, time: str, **options: Any) -> SurvivalCurves:
+        """Curves of Kaplan and Meier with intervals and bands: see `estimators.survival.survival`."""
+        from .estimators.survival import survival
+
+        return survival(self.published, time, **options)
 
     def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
         """A test of a hypothesis about the population, with a p-value that counts the noise.

@@ -46,6 +46,7 @@ from .table_files import read_table, write_table
 from .tables import frames, released_domain
 
 if TYPE_CHECKING:
+    from ..analysis.estimators.survival import SurvivalCurves
     from ..analysis.queries.answer import Answer
 
 _DRAWN_AT_ONCE = 1 << 20
@@ -125,6 +126,24 @@ class PeopleRelease:
         # What one of several releases knows is of its own period.
         known = self.releases if self.certificate.lifetime is None else {}
         return answer_query(self.family, known, self.frames, text, level, of)
+
+    def survival(self, time: str, **options: Any) -> SurvivalCurves:
+        """Curves of Kaplan and Meier of people, with intervals and bands: each person counts once.
+
+        Args:
+            time: a column of people, or a summary of a time (see `estimators.survival.survival`).
+            options: `event` or `until`, `by`, `where`, `of` and `level`, by columns of people and summaries.
+
+        Raises:
+            DataError: an argument does not fit the release, or it is one of several that share a promise.
+        """
+        root = self.releases.get(self.family.root.name)
+        if root is None or self.certificate.lifetime is not None:
+            raise DataError(
+                "expected a release by itself that holds columns of people, got another, of whose people no "
+                "curve has a band; take the synthetic tables"
+            )
+        return root.survival(time, **options)
 
     @property
     def table(self) -> Any:

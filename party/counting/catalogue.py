@@ -30,12 +30,12 @@ def keeps_identifiers(source: Source) -> bool:
     return isinstance(source, FileSource | QuerySource)
 
 
-def engine_of(source: Source, folder: Path) -> Callable[[], Engine] | None:
+def engine_of(source: Source, folder: Path | None) -> Callable[[], Engine] | None:
     """What connects to the engine of a source; None if its rows can only be read.
 
     Args:
         source: any source, of another package too.
-        folder: where an engine in this process writes codes.
+        folder: where an engine in this process writes codes; None for that of temporary files.
     """
     match source:
         case FileSource() | QuerySource():

@@ -16,8 +16,8 @@ from ..counting.engines.folders import empty
 from ..counting.identifiers import Identifiers
 from ..counting.people import People
 from ..institution.institution import Institution, Rules
+from ..institution.reading import read_related
 from ..institution.records import records_of
-from ..institution.related import read_related
 from ..names import CODES, LEDGER, REQUESTS
 from ..party import Party
 from ..policies.direct import Direct
@@ -82,7 +82,7 @@ def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approval
     empty(home.folder / CODES)
     name, identity = home.keyring.name, home.keyring.identity
     if settings.tables:
-        related, named = read_related(settings.tables)
+        related, named = read_related(settings.tables, home.folder / CODES)
         named = named if settings.identifiers else Identifiers()
         institution = Institution(name, identity, related.people, rules, identifiers=named, related=related)
         return Party(institution, ledger, fresh_key, settings.workers)

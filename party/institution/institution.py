@@ -158,6 +158,11 @@ class Institution:
         rows = self.table.digest() if self.related is None else self.related.digest()
         return self.identifiers.digest(rows) if self.identifiers.columns else rows
 
+    @property
+    def without_records(self) -> Institution:
+        """This institution without rows of related tables, for decisions, which depend on none of them."""
+        return self if self.related is None else replace(self, related=self.related.without_rows)
+
     def with_chosen_codes(self, plan: Partition) -> Institution:
         """This institution with its rows in the codes that an earlier release chose, if the plan has any.
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.people import PeopleRows, number_people
-from ...common.data.table import Table
+from ...common.data.people import PeopleRows
+from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
+from ..counting.batches import code_batches
 from ..counting.catalogue import engine_of, keeps_identifiers
+from ..counting.engines.names import code_of, other_of
 from ..counting.identifiers import Identifiers, missing_key, order_digest
 from ..counting.people import People
 from ..counting.rows import CountedRows
+from ..counting.sorted_tables import FOREIGN, PARENT, SortedTables
 from ..sources.source import Source
 from .held import HeldRows
+
+_ROWS_TABLE, _PEOPLE_TABLE = 0, 1
+"""Numbers of the table of rows, and of their people."""
+
+_KEYS = {other_of(0): FOREIGN}
+"""The key comes first among the columns of `People`."""
 
 
 def records_of(
@@ -26,8 +37,8 @@ def records_of(
 ) -> tuple[HeldRows, bytes | None, Identifiers]:
     """The rows that are used, the digest of their order and what names their people.
 
-    They stay in the source's engine, or in memory if it has none, or has identifiers that it does not keep,
-    or if all rows of a person count.
+    They stay in the source's engine, or in memory if it has none, or has identifiers that it does not keep.
+    If all rows of a person count, their codes are in memory, and order and identifiers are those of people.
 
     Args:
         source: where the rows live.
@@ -41,28 +52,26 @@ def records_of(
         order.
 
     Raises:
-        DataError: see `read_records` and `CountedRows.from_engine`.
+        DataError: a row lacks a key that it needs; or see `read_records` and `CountedRows.from_engine`.
     """
     connect = engine_of(source, folder)
     unkept = people.identifiers and not keeps_identifiers(source)
-    if connect is None or unkept or people.most == ALL_ROWS:
+    if people.most == ALL_ROWS:
+        return _read_people(source, domain, people, folder)
+    if connect is None or unkept:
         return read_records(source, domain, people)
     rows = CountedRows.from_engine(connect, domain, timeout_s, folder, people)
     named = {name: rows.connection.texts(column) for name, column in people.identifiers.items()}
     return rows, rows.connection.order() if people.compare_order else None, Identifiers(named)
 
 
-def read_records(
-    source: Source, domain: Domain, people: People
-) -> tuple[Table | PeopleRows, bytes | None, Identifiers]:
-    """As `records_of`, in memory. If all rows of a person count, order and identifiers are those of people.
+def read_records(source: Source, domain: Domain, people: People) -> tuple[Table, bytes | None, Identifiers]:
+    """As `records_of`, in memory, of some rows of a person.
 
     Raises:
         DataError: a row lacks a key that it needs; or see `Source.read_with_texts`.
     """
     table, texts = source.read_with_texts(domain, people.columns)
-    if people.most == ALL_ROWS:
-        return _of_people(table, texts, people)
     key, order = people.key, None
     if key is not None:
         if people.compare_order and not all(texts[key]):
@@ -76,17 +85,30 @@ def read_records(
     return table, order, Identifiers({name: texts[column] for name, column in people.identifiers.items()})
 
 
-def _of_people(
-    table: Table, texts: Mapping[str, Sequence[str]], people: People
+def _read_people(
+    source: Source, domain: Domain, people: People, folder: Path
 ) -> tuple[PeopleRows, bytes | None, Identifiers]:
-    """All rows of people in the order of their first rows, which also name them."""
+    """All rows of people in the order of their first rows, which also name them; sorted on disk."""
     assert people.key is not None, "the policy was checked"
-    if not all(texts[people.key]):
-        raise missing_key(people.key)
-    person, first = number_people(texts[people.key])
-    named = {name: [texts[column][row] for row in first] for name, column in people.identifiers.items()}
-    order = order_digest(texts[people.key][row] for row in first) if people.compare_order else None
-    return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS), order, Identifiers(named)
+    names = dict(zip(people.columns, map(other_of, itertools.count()), strict=False))
+    with contextlib.closing(SortedTables(folder)) as held:
+        batches = code_batches(source, domain, people.columns, folder)
+        held.add(
+            _ROWS_TABLE, ({_KEYS.get(name, name): cells for name, cells in one.items()} for one in batches)
+        )
+        if not held.number_parents(_PEOPLE_TABLE, [_ROWS_TABLE]):
+            raise missing_key(people.key)
+        held.sort(_ROWS_TABLE, _PEOPLE_TABLE, "")
+        keys = held.keys(_PEOPLE_TABLE)
+        named = {
+            name: keys if column == people.key else held.first_texts(_ROWS_TABLE, names[column])
+            for name, column in people.identifiers.items()
+        }
+        types = {code_of(place): code_dtype(one.size) for place, one in enumerate(domain.attributes)}
+        columns = held.columns(_ROWS_TABLE, {PARENT: np.dtype(np.int32), **types})
+    person = columns.pop(PARENT)
+    rows = PeopleRows.evenly(Table(domain, tuple(columns.values())), person, len(keys), WEIGHT_PARTS)
+    return rows, order_digest(keys) if people.compare_order else None, Identifiers(named)
 
 
 def kept_rows(keys: Sequence[str], most: int) -> NDArray[np.intp]:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.coding import Coding
+from ...common.data.counting import COUNTED_AT_ONCE
 from ...common.data.domain import Clique, Domain
-from ...common.data.people import PeopleRows, number_people
+from ...common.data.people import PeopleRows
 from ...common.data.related.rows import Rows, lineage, of_row_before, weights
-from ...common.data.related.steps import Steps, in_units
+from ...common.data.related.steps import Steps
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.privacy.cost import WEIGHT_PARTS
 from ...common.protocols.related import KnownColumn, RelatedPart, Way
-from ..counting.identifiers import Identifiers
-from ..policies.domain import KEY
-from ..policies.tables import TableSettings, domain_of_tables
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +49,7 @@ class TableRows:
             raise ProtocolError("the plan asks where rows are in an order that this party's have not")
         return Steps(self.table.domain[self.order]), self.times
 
-    def codes_of(self, column: str) -> tuple[Codes, int]:
+    def codes_of(self, column: str) -> tuple[NDArray[Any], int]:
         """The codes of a column, shape (N,), and how many there are.
 
         Raises:
@@ -61,7 +57,7 @@ class TableRows:
         """
         if self.table is None or column not in self.table.domain.names:
             raise ProtocolError("the plan asks this party for a column that its table has not")
-        return self.table.column(column).astype(np.int64), self.table.domain[column].size
+        return self.table.column(column), self.table.domain[column].size
 
     def coded(self, coding: Coding) -> TableRows:
         """The table in the bins that a part of a release chose.
@@ -104,6 +100,21 @@ class RelatedRows:
             digest.update(held.rows.parent.astype("<i8").data)
             digest.update(b"" if held.times is None else held.times.astype("<f8").tobytes())
         return digest.hexdigest()
+
+    @property
+    def without_rows(self) -> RelatedRows:
+        """The tables, and the number of people, for what depends on no row."""
+        none = np.zeros(0, dtype=np.int64)
+        tables = {
+            name: TableRows(
+                Rows({}, none, 0),
+                None if held.table is None else held.table.rows(0, 0),
+                held.order,
+                None if held.times is None else held.times[:0],
+            )
+            for name, held in self.tables.items()
+        }
+        return replace(self, tables=tables)
 
     def check(self, part: RelatedPart, allowed: frozenset[str]) -> None:
         """Refuses a part of a release of which this party's tables are none.
@@ -159,69 +170,28 @@ class RelatedRows:
         if not all(name in self.tables for name in path):
             raise ProtocolError("the plan asks for rows below those of another party; compare holds")
         rows = {name: self.tables[name].rows for name in path}
-        codes, sizes = {}, {}
+        codes: list[NDArray[Any]] = []
+        sizes: dict[str, int] = {}
         for column in asked:
             above = part.table_of(column)
-            found, size = _codes(column, coded, coded[above])
-            at = lineage(path[: path.index(above) + 1], rows)
-            codes[column.name] = found[at].astype(code_dtype(size))
-            sizes[column.name] = size
+            found, sizes[column.name] = _codes(column, coded, coded[above])
+            on_path = path[: path.index(above) + 1]
+            codes.append(found if len(on_path) == 1 else found[lineage(on_path, rows)])
         evened = {one.table: one.evened for one in part.relations}
-        table = Table.from_codes(Domain.coded(sizes), codes)
-        table = Table(table.domain, table.columns, weights=weights(path, rows, evened, WEIGHT_PARTS))
+        held = weights(path, rows, evened, WEIGHT_PARTS)
+        table = Table(Domain.coded(sizes), tuple(codes), weights=held)
         return PeopleRows(table, lineage(path, rows), self.record_count, WEIGHT_PARTS)
 
 
-def read_related(settings: Sequence[TableSettings]) -> tuple[RelatedRows, Identifiers]:
-    """The tables of a party, and what names their people.
-
-    People are the rows of the table that belongs to no other; if the party has none, those who have rows.
-
-    Args:
-        settings: of each table, after that of the one that it belongs to.
-
-    Raises:
-        DataError: a key is missing or stands twice, a row belongs to none, an order has no value; or a table
-            cannot be read.
-    """
-    read = {one.name: _read(one) for one in settings}
-    root = next((one.name for one in settings if not one.parent), settings[0].parent)
-    known: dict[str, dict[str, int]] = {}
-    if root in read:
-        people = list(read[root][1][settings[0].key])
-    else:
-        names = [text for one in settings if one.parent == root for text in read[one.name][1][one.foreign]]
-        people = [names[row] for row in number_people(names)[1]]
-    known[root] = _places(root, people)
-    everybody = np.arange(len(people))
-    tables = {root: TableRows(Rows({}, everybody, len(people)), read[root][0] if root in read else None)}
-    for one in settings:
-        if not one.parent:
-            continue
-        table, texts, times = read[one.name]
-        parent = _parents(one, texts[one.foreign], known[one.parent])
-        order = np.argsort(parent, kind="stable") if times is None else np.lexsort((times, parent))
-        tables[one.name] = TableRows(
-            Rows({}, parent[order], len(tables[one.parent].rows)),
-            None if table is None else table.take(order),
-            one.order,
-            None if times is None else times[order],
-        )
-        if any(other.parent == one.name for other in settings):
-            known[one.name] = _places(one.name, [texts[one.key][row] for row in order])
-    parents = {one.name: one.parent for one in settings}
-    rows = RelatedRows(domain_of_tables(tuple(settings)), len(people), tables, parents)
-    return rows, Identifiers({KEY: people})
-
-
-def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows) -> tuple[Codes, int]:
-    """The codes of a column at the rows of its table, and their number.
+def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows) -> tuple[NDArray[Any], int]:
+    """The codes of a column at the rows of its table, of the type of a table's, and their number.
 
     Args:
         column: the column.
         tables: all tables, in their bins.
         held: the table of the row that has it.
     """
+    found: NDArray[Any]
     match column.way:
         case Way.CODE:
             found, size = held.codes_of(column.source)
@@ -240,7 +210,7 @@ def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows
             size, found = len(column.starts), np.searchsorted(column.starts[1:], numbers, "right")
         case Way.STEP:
             steps, times = held.in_order
-            size, found = steps.attribute.size, steps.codes(times, held.rows.first)
+            size, found = steps.attribute.size, _steps(steps, times, held.rows.first)
         case _:
             below = tables[column.source]
             steps, times = below.in_order
@@ -249,13 +219,15 @@ def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows
             size = steps.places(column.source)[place].size
     if column.groups and column.way not in (Way.ANY, Way.COUNT, Way.TIME):
         _check_groups(column, size)
-        found, size = np.array(column.groups)[found], max(column.groups) + 1
+        size = max(column.groups) + 1
+        found = np.array(column.groups, dtype=code_dtype(size))[found]
     if column.before:
-        found, size = of_row_before(found, held.rows.first, size), size + 1
-    return found, size
+        found = of_row_before(found.astype(code_dtype(size + 1), copy=False), held.rows.first, size)
+        size += 1
+    return found.astype(code_dtype(size), copy=False), size
 
 
-def _of_some_codes(column: KnownColumn, below: TableRows) -> tuple[Codes, int]:
+def _of_some_codes(column: KnownColumn, below: TableRows) -> tuple[NDArray[Any], int]:
     """What parents have of their rows with some codes: whether there is one, how many, where the first is."""
     codes, size = below.codes_of(column.source)
     spoken = np.ones(len(codes), dtype=np.bool_)
@@ -286,57 +258,11 @@ def _check_groups(column: KnownColumn, size: int) -> None:
         raise ProtocolError("the plan groups other codes than this party's; use the same domain file")
 
 
-def _read(
-    settings: TableSettings,
-) -> tuple[Table | None, Mapping[str, Sequence[str]], NDArray[np.float64] | None]:
-    """The codes of a table, the texts of its keys, and the values of its order."""
-    source, domain, order = settings.source(), settings.domain, settings.order
-    if domain is None:
-        any_text = CategoricalAttribute(settings.keys[0], ("other",), other="other")
-        return None, source.read_with_texts(Domain((any_text,)), settings.keys)[1], None
-    fine = {order: in_units(domain[order])} if order else {}
-    attributes = tuple(fine.get(one.name, one) for one in domain.attributes)
-    table, texts = source.read_with_texts(replace(domain, attributes=attributes), settings.keys)
-    if not order:
-        return table, texts, None
-    units, coarse = Steps(fine[order]).units, Steps(domain[order]).units
-    codes = table.column(order)
-    if len(codes) and int(codes.max()) >= len(units.cells):
-        raise DataError(
-            f"[tables.{settings.name}]: expected a value of the order in every row, found a row without; "
-            "drop such rows, or order by another column"
-        )
-    times = units.cells[:, 0][codes].astype(np.float64)
-    columns = {name: table.column(name) for name in domain.names}
-    columns[order] = np.searchsorted(coarse.cells[1:, 0], times, "right")
-    return Table.from_codes(domain, columns), texts, times
-
-
-def _places(name: str, keys: Sequence[str]) -> dict[str, int]:
-    """The row of each key.
-
-    Raises:
-        DataError: one is missing, or stands twice.
-    """
-    found = {key: row for row, key in enumerate(keys)}
-    if "" in found or len(found) < len(keys):
-        raise DataError(
-            f"[tables.{name}]: expected a key in every row, and each once, found another; make it a table of "
-            "one row a key"
-        )
-    return found
-
-
-def _parents(settings: TableSettings, keys: Sequence[str], known: Mapping[str, int]) -> NDArray[np.int64]:
-    """The row of the parent of each row.
-
-    Raises:
-        DataError: a row belongs to none.
-    """
-    found = np.array([known.get(key, -1) for key in keys], dtype=np.int64)
-    if (found < 0).any():
-        raise DataError(
-            f"[tables.{settings.name}]: expected in {settings.foreign!r} a key of {settings.parent!r} in "
-            "every row, found a row without one; drop such rows, or add their parents"
-        )
+def _steps(steps: Steps, times: NDArray[np.float64], first: NDArray[np.bool_]) -> NDArray[Any]:
+    """`Steps.codes`, of some rows after the other."""
+    found = np.empty(len(times), dtype=code_dtype(steps.attribute.size))
+    for start in range(0, len(times), COUNTED_AT_ONCE):
+        # With the row before.
+        within = slice(max(start - 1, 0), start + COUNTED_AT_ONCE)
+        found[start : within.stop] = steps.codes(times[within], first[within])[start - within.start :]
     return found

@@ -18,8 +18,8 @@ from ..counting.rows import CountedRows
 from ..counting.source import EngineSource
 from ..disk import check_room
 from ..home.home import PartyHome
+from ..institution.reading import read_related
 from ..institution.records import kept_rows, records_of
-from ..institution.related import read_related
 from ..names import CODES
 from ..policies.file import Settings
 from ..sources.checking import Finding, check_rows

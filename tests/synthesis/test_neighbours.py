@@ -101,6 +101,7 @@ CALLS = {
     "linear": lambda release: release.linear("rate", ["visits"]).frame,
     "logistic": lambda release: release.logistic("dead", ["visits"]).frame,
     "correlation": lambda release: release.correlation("rate", "visits").frame,
+    "survival": lambda release: release.survival("visits", event=("dead", True)).frame,
     "test": lambda release: repr(release.test("chi-square", "illness", "dead")),
     "infer": lambda release: release.infer(lambda rows: rows["visits"].mean(), ["visits"]).frame,
     "copies": lambda release: release.copies(2, seed=1),

@@ -45,14 +45,16 @@ class Rows:
 
 
 def lineage(path: Sequence[str], rows: Mapping[str, Rows]) -> Codes:
-    """For each row of a table its row in a table above, shape (N,).
+    """For each row of a table its row in a table above, shape (N,); not to be written to.
 
     Args:
         path: the table, its parent and so on, up to the table above.
         rows: of these tables.
     """
-    found = np.arange(len(rows[path[0]]))
-    for name in path[:-1]:
+    if len(path) == 1:
+        return np.arange(len(rows[path[0]]))
+    found = rows[path[0]].parent
+    for name in path[1:-1]:
         found = rows[name].parent[found]
     return found
 

@@ -158,7 +158,8 @@ class Steps:
             parents: number of parents.
             begun: the beginning of the parent of each row, shape (N,), if it is known.
         """
-        held, starts = np.unique(parent, return_index=True)
+        starts = np.flatnonzero(np.append(True, parent[1:] != parent[:-1])[: len(parent)])
+        held = parent[starts]
         ends = np.append(starts[1:], len(parent))[: len(starts)] - 1
         since = values - begun if self.since and begun is not None else values
         firsts = np.full(parents, len(self.firsts) - 1, dtype=np.int64)

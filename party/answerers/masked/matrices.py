@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from ....common.data.domain import Clique
-from ....common.data.people import vectors_of
+from ....common.data.people import vectors_at_once, vectors_of
 from ....common.data.rows import Rows
 from ....common.data.vectors import Vectors
 from ....common.dealing.peers import Peers
@@ -121,8 +123,14 @@ class Matrices(InSlice):
         last, cells = chain[-1], self._plan.cells(chain[-1:])
         if len(chain) == 1:
             for start in records:
-                vectors = self.vectors(last, start, min(rows, within.stop - start))
-                yield products.indicators(ring, vectors, cells)
+                size = min(rows, within.stop - start)
+                # Blocks that are sent have the same size whatever the numbers of rows of people are.
+                at_once = vectors_at_once(self._rows, size)
+                parts = [
+                    products.indicators(ring, self.vectors(last, at, min(at_once, start + size - at)), cells)
+                    for at in range(start, start + size, at_once)
+                ]
+                yield parts[0] if len(parts) == 1 else np.concatenate(parts)
         elif self._plan.check:
             yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
         elif self._plan.holders(chain, self._slice)[-1] == self._me:

@@ -12,7 +12,7 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
-from ....common.data.people import rows_digest
+from ....common.data.people import rows_digest, vectors_at_once
 from ....common.data.rows import Rows
 from ....common.data.view import View
 from ....common.dealing.dealing import dealt_labels
@@ -487,7 +487,7 @@ class MaskedSession:
             raise DeliveriesLost("a product needs the shares of all dealers; deliver them first")
         widths = [plan.cells(chain) for chain in lefts]
         cells = [plan.cells((right,)) for right in rights]
-        rows = block_rows(plan.ring, sum(widths))
+        rows = vectors_at_once(self._multiplied, block_rows(plan.ring, sum(widths)))
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
         opened = zip(*(self._matrices.sum_of_openings(left, rows) for left in lefts), strict=True)
         pieces = (

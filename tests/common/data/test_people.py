@@ -1,5 +1,7 @@
 """Rows of people, of whom each counts as one record."""
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -57,6 +59,28 @@ def test_people_are_cut_taken_and_placed_with_all_their_rows():
     at = np.zeros((8, 8))
     at[[4, 0, 2, 6]] = whole[[0, 1, 3, 4]]
     assert np.array_equal(dense(placed.vectors(("a", "d"), 0, 8), 8), at)
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 4, 100])
+def test_blocks_of_people_change_nothing(rows_at_once, monkeypatch):
+    rows = people_of([3, 0, 1, 70, 2, 0, 5])
+    parts = [rows.weights[rows.person == person].cumsum() for person in range(7)]
+    fewer = [np.diff(ends // (WEIGHT_PARTS >> 10), prepend=0) for ends in parts]
+    monkeypatch.setattr("dpmosaic.common.data.people.COUNTED_AT_ONCE", rows_at_once)
+    assert rows.in_parts(1 << 10).weights.tolist() == np.concatenate(fewer).tolist()
+    small = replace(rows, person=rows.person.astype(np.int32))
+    placed = small.place_people(np.array([5, 1, -1, 0, 8, 2, 3]), 9)
+    whole = dense(rows.vectors(("a", "d"), 0, 7), 8)
+    at = np.zeros((9, 8))
+    at[[5, 1, 0, 8, 2, 3]] = whole[[0, 1, 3, 4, 5, 6]]
+    assert np.array_equal(dense(placed.vectors(("a", "d"), 0, 9), 8), at)
+    assert np.array_equal(dense(placed.vectors(("a", "d"), 4, 99), 8), at[4:])
+    assert placed.marginals([("a", "d"), ("d",)])[0].tolist() == at.sum(axis=0).tolist()
+    presence = dense(placed.vectors((), 0, 9), 1)
+    assert presence[:, 0].tolist() == at.sum(axis=1).tolist()
+    with pytest.raises(DataError, match="one row of each person"):
+        placed.cell_codes(("a",), 0, 1)
+    assert rows_digest(small, ("a", "d"), range(2, 6)) == rows_digest(rows, ("a", "d"), range(2, 6))
 
 
 def test_coarser_parts_depend_on_nothing_but_the_rows_of_the_person():

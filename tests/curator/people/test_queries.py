@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import dpmosaic
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
+from dpmosaic.simulations.evaluation.survival import curve
 from support.related import DOMAINS, patients, release
 
 pytestmark = pytest.mark.slow
@@ -219,3 +220,17 @@ def test_intervals_of_people_hold_the_truth_as_often_as_stated():
     ends = [release(summaries=SUMMARIES, seed=seed).query(asked, level=0.9).interval for seed in range(40)]
     assert np.mean([high - low for low, high in ends]) < 200
     assert sum(not low <= real <= high for low, high in ends) < 14
+
+
+def test_curves_by_what_rows_of_people_say_have_bands_of_people(made):
+    """Of one seeded release: real people and synthetic ones are inside; 95 of 100 are, by chance."""
+    real = patients()
+    people, stays = real["patients"], real["stays"]
+    in_a = people["id"].isin(stays["id"][stays["ward"] == "a"]).to_numpy()
+    found = made.survival("born", event=("in_a", True), by="sex", of="table")
+    assert found.groups == ("sex=f", "sex=m")
+    for name, rows in found.frame.groupby("group"):
+        mine = (people["sex"] == name[-1]).to_numpy()
+        wanted = curve(people["born"].to_numpy(float)[mine], in_a[mine]).at(rows["time"].to_numpy())
+        for shares in (wanted, rows["released"]):
+            assert ((rows["band_low"] <= shares + 1e-9) & (shares <= rows["band_high"] + 1e-9)).all()

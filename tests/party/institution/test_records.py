@@ -34,6 +34,7 @@ def test_all_parties_of_a_slice_leave_out_the_same_rows(tmp_path, most, kept):
     assert order == same
 
 
+@pytest.mark.slow
 def test_of_people_with_all_rows_order_and_identifiers_are_those_of_people(tmp_path):
     people = People("id", ALL_ROWS, {"key": "id"})
     rows, order, identifiers = records_of(FileSource(file_of(tmp_path, "lab", "a")), LAB, people, 9, tmp_path)
@@ -42,14 +43,18 @@ def test_of_people_with_all_rows_order_and_identifiers_are_those_of_people(tmp_p
     assert rows.table.column("a").tolist() == [0, 2, 4, 1, 5, 3]
     assert np.bincount(rows.person, rows.weights).tolist() == [WEIGHT_PARTS] * 3
     assert (order, identifiers.columns) == (None, {"key": ["p", "q", "r"]})
-    _, order, _ = read_records(FileSource(tmp_path / "lab.csv"), LAB, People("id", ALL_ROWS, {}))
+    people = People("id", ALL_ROWS, {"number": "a"})
+    _, _, identifiers = records_of(FileSource(tmp_path / "lab.csv"), LAB, people, 9, tmp_path)
+    assert identifiers.columns == {"number": ["0", "1", "3"]}
+    people = People("id", ALL_ROWS, {})
+    _, order, _ = records_of(FileSource(tmp_path / "lab.csv"), LAB, people, 9, tmp_path)
     assert order == order_digest(["p", "q", "r"])
 
 
 def test_a_row_without_a_person_is_refused_if_all_rows_count(tmp_path):
     path = file_of(tmp_path, "lab", "a", (*PEOPLE, ""))
     with pytest.raises(DataError, match="expected a key in every row"):
-        read_records(FileSource(path), LAB, People("id", ALL_ROWS, {"key": "id"}))
+        records_of(FileSource(path), LAB, People("id", ALL_ROWS, {"key": "id"}), 9, tmp_path)
 
 
 def test_another_order_another_key_and_another_cut_of_the_keys_have_other_digests():

@@ -2,15 +2,18 @@
 
 import json
 
+import duckdb
+import numpy as np
 import pytest
 
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
 from dpmosaic.party.home.home import PartyHome
-from dpmosaic.party.institution.related import read_related
+from dpmosaic.party.institution.reading import read_related
 from dpmosaic.party.operating.checking import check_home
 from dpmosaic.party.policies.tables import tables_of
+from support.postgres import server
 
 PEOPLE = "id,sex\n1,f\n2,m\n3,f\n"
 STAYS = "stay,id,day,ward\na,2,5,x\nb,1,9,y\nc,2,3,y\nd,2,4,x\n"
@@ -182,6 +185,77 @@ def test_a_party_answers_for_its_own_columns_alone(tmp_path):
     rows, _ = read_related(settings(tmp_path, sections={"stays": SECTIONS["stays"]}))
     with pytest.raises(ProtocolError, match="columns that it does not know"):
         rows.records(part(KnownColumn("sex", "people", Way.CODE, "sex")), ("sex",))
+
+
+def test_what_depends_on_no_row_is_known_without_rows(tmp_path):
+    rows, _ = read_related(settings(tmp_path))
+    names = ("sex", "number", "first", "step", "ward")
+    columns = (
+        KnownColumn("sex", "people", Way.CODE, "sex"),
+        KnownColumn("number", "people", Way.NUMBER, "stays", starts=(0, 1, 2)),
+        KnownColumn("first", "people", Way.FIRST, "stays"),
+        KnownColumn("step", "stays", Way.STEP, "", before=True),
+        KnownColumn("ward", "stays", Way.CODE, "ward", groups=(0, 0)),
+    )
+    made, none = (one.records(part(*columns), names) for one in (rows, rows.without_rows))
+    assert (none.domain, none.record_count) == (made.domain, made.record_count)
+    assert (none.table.record_count, made.table.record_count) == (0, 4)
+
+
+def test_steps_are_the_same_in_blocks(tmp_path, monkeypatch):
+    rows, _ = read_related(settings(tmp_path))
+    asked = part(KnownColumn("step", "stays", Way.STEP, ""))
+    whole = rows.records(asked, ("step",)).table.column("step")
+    for size in (1, 2, 3):
+        monkeypatch.setattr("dpmosaic.party.institution.related.COUNTED_AT_ONCE", size)
+        assert np.array_equal(rows.records(asked, ("step",)).table.column("step"), whole)
+
+
+@pytest.mark.slow
+def test_tables_in_a_database_are_read_as_from_files(tmp_path):
+    files, named = read_related(settings(tmp_path))
+    with duckdb.connect(tmp_path / "rows.duckdb") as store:
+        for name in SECTIONS:
+            store.execute(f"CREATE TABLE {name} AS FROM read_csv('{tmp_path / name}.csv')")
+    places = {"people": "id", "stays": "stay"}
+    queries = {
+        name: {"query": f"FROM {name} ORDER BY {key}", "database": "rows.duckdb"}
+        for name, key in places.items()
+    }
+    found, also = read_related(settings(tmp_path, sections=_elsewhere(queries)))
+    assert found.digest() == files.digest()
+    assert list(also.columns["key"]) == list(named.columns["key"])
+
+
+@pytest.mark.slow
+def test_tables_in_postgresql_are_read_as_from_files(tmp_path):
+    psycopg = pytest.importorskip("psycopg")
+    files, named = read_related(settings(tmp_path))
+    with server() as connection:
+        (tmp_path / "connection").touch(mode=0o600)
+        (tmp_path / "connection").write_text(connection)
+        with psycopg.connect(connection, autocommit=True) as made:
+            made.execute("CREATE TABLE people (id int, sex text)")
+            made.execute("CREATE TABLE stays (stay text, id int, day int, ward text)")
+            for name, text in (("people", PEOPLE), ("stays", STAYS)):
+                with made.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv, HEADER)".encode()) as copy:
+                    copy.write(text)
+        places = {
+            name: {"engine": "postgres", "table": name, "connection": "file:connection", "order_by": order}
+            for name, order in (("people", "id"), ("stays", "stay"))
+        }
+        found, also = read_related(settings(tmp_path, sections=_elsewhere(places)))
+    assert found.digest() == files.digest()
+    assert list(also.columns["key"]) == list(named.columns["key"])
+
+
+def _elsewhere(places):
+    """The sections with other places of rows."""
+    kept = ("domain", "key", "belongs_to", "order")
+    return {
+        name: places[name] | {key: section[key] for key in kept if key in section}
+        for name, section in SECTIONS.items()
+    }
 
 
 @pytest.mark.slow
