@@ -14,12 +14,15 @@ time spans; orphans. NAFLD's transitions of cholesterol have a line of their own
 A flat release gets the whole budget for one table, with the number of its rows public; the release of related
 tables shares it among all tables.
 
-`dpsynth.relational` is in no package registry, and does not run here.
+- dpsynth: `dpsynth.relational`, with `--dpsynth PYTHON`, the Python of an environment that has it: a checkout
+  of google/dpsynth, with mbi. It gets the same zCDP, is told the same columns with all their values, dates as
+  numbers, and takes a largest number of rows per parent, over which rows are dropped: three are tried. It has
+  no order: rows are in that of its output, or of the order's column.
 
 The unit is a person, epsilon 1 and delta 1e-6. Domains are drafts of the real tables, taken for reviewed. The
 generated tables of `people_tables` are those on which settings are chosen, here with other seeds.
 
-Run: python benchmarks/people.py [FOLDER...] [--seeds 1] [--tables NAME...] [--epsilon 1]
+Run: python benchmarks/people.py [FOLDER...] [--seeds 1] [--tables NAME...] [--epsilon 1] [--dpsynth PYTHON]
 
 A FOLDER is that of `nafld` or `airbnb`; without one, generated tables are released.
 """
@@ -27,6 +30,9 @@ A FOLDER is that of `nafld` or `airbnb`; without one, generated tables are relea
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,6 +52,18 @@ from dpmosaic.simulations.evaluation.related import (
 
 DELTA = 1e-6
 FEW = 4
+CHILDREN = (3, 5, 10)
+"""Largest numbers of rows per parent that `dpsynth.relational` is given."""
+
+ITERATIONS = 1000
+"""Those of its estimation: ten times as many as in its own example."""
+
+FEW_VALUES = 30
+"""Numbers of at most so many values are categories for it."""
+
+SECONDS = 3600
+"""It is ended after so long."""
+
 REPORTED = 1000
 """Seeds of generated tables from here on are not used to choose settings."""
 
@@ -59,16 +77,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--tables", nargs="*", default=[*GENERATED], choices=[*GENERATED])
     parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--dpsynth", type=Path, metavar="PYTHON")
     asked = parser.parse_args()
-    print("dpsynth.relational is in no package registry: not run")
+    if asked.dpsynth is None:
+        print("dpsynth.relational is not run: name a Python that has it by --dpsynth")
     for seed in range(asked.seeds):
         if asked.folders:
             for folder in asked.folders:
-                show(folder.name, READERS[folder.name](folder), asked.epsilon, seed)
+                show(folder.name, READERS[folder.name](folder), asked.epsilon, seed, asked.dpsynth)
         else:
             for name in asked.tables:
                 rng = np.random.default_rng(zlib.crc32(name.encode()) + REPORTED + seed)
-                show(name, GENERATED[name](rng), asked.epsilon, seed)
+                show(name, GENERATED[name](rng), asked.epsilon, seed, asked.dpsynth)
 
 
 def nafld(folder: Path) -> Related:
@@ -94,7 +114,7 @@ def airbnb(folder: Path) -> Related:
 READERS = {"nafld": nafld, "airbnb": airbnb}
 
 
-def show(name: str, real: Related, epsilon: float, seed: int) -> None:
+def show(name: str, real: Related, epsilon: float, seed: int, dpsynth: Path | None = None) -> None:
     """Prints the figures of one release and of what it is compared with."""
     heads = ("rows", "KS", "own", "parent", "before", "trans", "gaps", "spans", "orphans")
     print(f"\n{name}, epsilon {epsilon:g}, seed {seed}")
@@ -111,6 +131,10 @@ def show(name: str, real: Related, epsilon: float, seed: int) -> None:
         progress=False,
     )
     lines = {"released": release.tables, "shuffled order": _shuffled(real, seed)}
+    for children in () if dpsynth is None else CHILDREN:
+        tables = _by_dpsynth(dpsynth, real, epsilon, seed, children)
+        if tables is not None:
+            lines[f"dpsynth, {children} rows"] = tables
     for label, tables in lines.items():
         for child, found in evaluate(real.tables, tables, real.relations, real.order).items():
             _print(f"{child}: {label}", found)
@@ -124,6 +148,101 @@ def show(name: str, real: Related, epsilon: float, seed: int) -> None:
             flat = _flat(real, child, domains, epsilon, most, seed)
             for found in evaluate(real.tables, flat, {child: real.relations[child]}).values():
                 _print(f"{child}: flat, {label} rows", replace(found, numbers=float("nan")))
+
+
+def _by_dpsynth(
+    python: Path, real: Related, epsilon: float, seed: int, children: int
+) -> dict[str, pd.DataFrame] | None:
+    """A release by `dpsynth.relational`; None, and a line that says so, if it fails or takes too long."""
+    relations, columns = [], {}
+    for child in real.relations:
+        foreign, parent, key = next(_above(real, child))
+        relations.append((parent, key, child, foreign))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, rows in real.tables.items():
+            own = [column for column in rows.columns if column not in _keys(real, name)]
+            numbers = rows.assign(**{column: _filled(_as_numbers(rows[column])) for column in own})
+            numbers.to_csv(Path(folder, f"{name}.csv"), index=False)
+            columns[name] = {column: _stated(numbers[column]) for column in own}
+        asked = {
+            "columns": columns,
+            "relations": relations,
+            "children": children,
+            "iterations": ITERATIONS,
+            "zcdp_rho": float(dpmosaic.Budget(epsilon=epsilon, delta=DELTA).granted(gaussian_only=True)),
+            "seed": seed,
+        }
+        Path(folder, "asked.json").write_text(json.dumps(asked))
+        script = Path(__file__).with_name("people_dpsynth.py")
+        try:
+            done = subprocess.run(
+                [python, script, folder], capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            print(f"dpsynth, {children} rows: not done after {SECONDS} s")
+            return None
+        if done.returncode:
+            print(f"dpsynth, {children} rows: {done.stderr.strip().splitlines()[-1][:200]}")
+            return None
+        return {
+            name: _as_real(pd.read_csv(Path(folder, "made", f"{name}.csv")), rows)
+            for name, rows in real.tables.items()
+        }
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    """Dates as days since 1970; others as they are."""
+    times = _times(column)
+    return column if times is None else (times - pd.Timestamp(0)) / pd.Timedelta(days=1)
+
+
+def _filled(column: pd.Series) -> pd.Series:
+    """Numbers with one below all others for missing ones, whose own code fails in `dpsynth.relational`."""
+    if not pd.api.types.is_numeric_dtype(column) or not column.isna().any():
+        return column
+    low, high = column.min(), column.max()
+    return column.fillna(low - max(1.0, (high - low) / 16))
+
+
+def _times(column: pd.Series) -> pd.Series | None:
+    """Times, if a column of texts or times holds them."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return column
+    if pd.api.types.is_numeric_dtype(column):
+        return None
+    try:
+        return pd.to_datetime(column, format="ISO8601")
+    except (ValueError, TypeError):
+        return None
+
+
+def _stated(column: pd.Series) -> dict[str, object]:
+    """What `dpsynth.relational` is told of a column."""
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > FEW_VALUES:
+        known = column.dropna()
+        return {
+            "low": float(known.min()),
+            "high": float(known.max()),
+            "whole": bool((known == known.round()).all()),
+        }
+    texts = column.to_csv(index=False, header=False).splitlines()
+    return {"values": sorted({text.strip('"') for text in texts})}
+
+
+def _as_real(made: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
+    """Released columns with the dates of the real ones, written in the same way."""
+    dates = {}
+    for name in real.columns:
+        numbers = _as_numbers(real[name])
+        if pd.api.types.is_numeric_dtype(numbers) and numbers.isna().any():
+            made[name] = made[name].where(made[name] >= numbers.min())
+        times = _times(real[name])
+        if times is not None:
+            shown = pd.Timestamp(0) + pd.to_timedelta(made[name], unit="D")
+            text = not pd.api.types.is_datetime64_any_dtype(real[name])
+            whole = bool((times.dropna() == times.dropna().dt.normalize()).all())
+            dates[name] = shown.dt.strftime("%Y-%m-%d" if whole else "%Y-%m-%d %H:%M:%S") if text else shown
+    return made.assign(**dates)
 
 
 def cholesterol(real: Related, tables: dict[str, pd.DataFrame]) -> ChildEvaluation:
@@ -161,7 +280,15 @@ def _keys(real: Related, table: str) -> set[str]:
 
 
 def reviewed(rows: pd.DataFrame, real: Related, table: str) -> dpmosaic.Domain:
-    return dpmosaic.draft(rows.drop(columns=[*_keys(real, table)])).domain
+    """The draft, with all texts of the columns whose texts it leaves open, as of a public list of codes."""
+    domain = dpmosaic.draft(rows.drop(columns=[*_keys(real, table)])).domain
+    listed = [
+        replace(one, categories=tuple(sorted(set(rows[one.name].fillna("")))), other=None, open=False)
+        if isinstance(one, dpmosaic.CategoricalAttribute) and one.open
+        else one
+        for one in domain.attributes
+    ]
+    return replace(domain, attributes=tuple(listed))
 
 
 def _shuffled(real: Related, seed: int) -> dict[str, pd.DataFrame]:

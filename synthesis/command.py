@@ -31,7 +31,7 @@ from ..curator.options import (
     Target,
     TimeLimit,
 )
-from ..curator.results.table_format import Format, TableFile, TableFormat, people_format
+from ..curator.results.table_format import Format, TableFile, TableFormat
 from ..party.sources.options import Header
 from ..simulations.stopping import UNFINISHED, spends
 
@@ -205,7 +205,6 @@ def synthesize(
             raise DataError(
                 "--spreadsheet-safe: a release of people with several rows has no such choice; leave it out"
             )
-        people_format(table_format)
         periods = {"releases": releases, "until": until, "continues": continues}
         if any(one is not None for one in periods.values()) and table_format is not TableFormat.CSV:
             raise DataError(

@@ -26,8 +26,12 @@ NUMBERS = itertools.count()
 # As in the command: there are few cycles, and looking for them took a seventh of the time of collecting.
 gc.set_threshold(20_000)
 
-hypothesis.settings.register_profile("suite", deadline=None)
-hypothesis.settings.register_profile("fast", deadline=None, max_examples=15)
+# Whether a test fails depends on the commit alone: examples are the same in each run, and take any time.
+# `--hypothesis-profile=search` looks for others.
+UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("suite", derandomize=True, **UNTIMED)
+hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, **UNTIMED)
+hypothesis.settings.register_profile("search", derandomize=False, **UNTIMED)
 hypothesis.settings.load_profile("suite")
 
 SLOW_FILE = re.compile(r"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 from ..data.domain import Domain
 from ..errors import ProtocolError
@@ -26,6 +27,10 @@ stated_as(Domain, tuple[tuple[str, int], ...], _sizes, _of_sizes)
 TERMS = Kind("dpmosaic release terms", 1, ReleaseTerms, "consistent terms of a release")
 
 
+_SHORT_BYTES = 1 << 14
+"""Longer terms are decoded anew, so that what a hostile curator sends fills no memory."""
+
+
 def encode_terms(terms: ReleaseTerms) -> bytes:
     """The canonical bytes of a release's terms."""
     return TERMS.encode(terms)
@@ -37,8 +42,18 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     Raises:
         ProtocolError: they are not the canonical bytes of terms, or the terms are inconsistent.
     """
+    if len(data) > _SHORT_BYTES:
+        return _decode(data)
+    return _decode_once(data)
+
+
+def _decode(data: bytes) -> ReleaseTerms:
     found: ReleaseTerms = TERMS.decode(data)
     return found
+
+
+_decode_once = lru_cache(maxsize=32)(_decode)
+"""Every delivery of a release asks for the same terms, as does every party in one process."""
 
 
 def terms_digest(terms: ReleaseTerms) -> bytes:

@@ -232,7 +232,7 @@ def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.Dat
                 names = pd.DataFrame(columns=file.schema_arrow.names, dtype=object)
             return names if names_only else pd.read_parquet(path, engine="pyarrow")
         if path.suffix in OTHER_SUFFIXES:
-            return read_other_rows(path, domain)
+            return read_other_rows(path, domain.columns)
         some = {"nrows": 0} if names_only else {}
         texts = pd.read_csv(path, dtype=object, keep_default_na=False, encoding="utf-8", **some)
         return without_apostrophes(texts, domain)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-from ...common.errors import DataError
 from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
@@ -24,7 +23,7 @@ from ..report.promise import promise_of
 from ..report.summary import release_summary
 from ..results import outputs
 from ..results.storage import TableStorage, storage_json
-from ..results.table_format import TableFile, TableFormat
+from ..results.table_format import TableFile
 from .conditions import Where
 from .published import Drawn, Published, named_choice
 
@@ -318,9 +317,7 @@ class Release:
         """
         folder = Path(folder)
         if isinstance(table_file, str):
-            if table_file not in list(TableFormat):
-                raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_file!r}")
-            table_file = TableFile(TableFormat(table_file))
+            table_file = TableFile.of(table_file)
         outputs.check_folder(folder, [BINS])
         self.write(folder, table_file)
 

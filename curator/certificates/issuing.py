@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 
 from ...common.privacy.budget import Accountant
@@ -112,7 +113,9 @@ def some_of(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
+@cache
 def _versions() -> dict[str, str]:
+    """Versions of what a release is computed with; reading them takes longer than a small release signs."""
     return {
         "dpmosaic": __version__,
         "python": platform.python_version(),

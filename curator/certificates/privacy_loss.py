@@ -10,6 +10,8 @@ from functools import lru_cache, reduce
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import PrivacyUnit, charged_variance, grid_of
@@ -160,11 +162,10 @@ def _distribution(
         Fraction(0),
     )
     losses = [
-        pld.from_discrete_gaussian_mechanism(
-            sigma=grid_of(sigma) * sigma * factor,
-            sensitivity=grid_of(sigma) * unit.multiple * (changed if scored else 1),
-            value_discretization_interval=interval,
-            use_connect_dots=True,
+        _of_discrete_gaussian(
+            grid_of(sigma) * sigma * factor,
+            grid_of(sigma) * unit.multiple * (changed if scored else 1),
+            interval,
         ).self_compose(count if scored else count * changed, truncated)
         for (sigma, scored), count in sorted(variables, key=repr)
         if scored in (True, ())
@@ -176,3 +177,27 @@ def _distribution(
             )
         )
     return reduce(lambda one, other: one.compose(other, truncated), losses)
+
+
+def _of_discrete_gaussian(sigma: float, sensitivity: int, interval: float) -> PrivacyLossDistribution:
+    """What `from_discrete_gaussian_mechanism` of dp-accounting finds, bit by bit, in a tenth of its time.
+
+    Its class has the probabilities, and its function connects the dots. Only its loops over single values,
+    which find at which losses there are dots, are arrays here.
+    """
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+    from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
+
+    noise = DiscreteGaussianPrivacyLoss(sigma, sensitivity)
+    ends = noise.connect_dots_bounds()
+    values = np.arange(ends.upper_x, ends.lower_x - 1, -1)
+    scaled = sensitivity * (-0.5 * sensitivity - values) / sigma**2 / interval
+    multiples = np.union1d(np.floor(scaled), np.ceil(scaled))
+    losses = multiples * interval
+    last = np.floor(
+        np.clip(-0.5 * sensitivity - losses * sigma**2 / sensitivity, ends.lower_x - 1, ends.upper_x)
+    )
+    deltas = noise.mu_upper_cdf(last) - np.exp(losses + noise.mu_lower_log_cdf(last))
+    dots = pld_pmf.create_pmf_pessimistic_connect_dots(interval, multiples, np.clip(deltas, 0, 1))
+    return PrivacyLossDistribution(dots)

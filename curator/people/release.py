@@ -31,10 +31,8 @@ from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.released import ReleasedModel
 from ..results import outputs
-from ..results.frames import typed_values
-from ..results.raw_frames import values_in
 from ..results.storage import Library
-from ..results.table_format import TableFormat, people_format
+from ..results.table_format import TableFile, TableFormat
 from .certificate import PeopleCertificate
 from .drawing.children import draw
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
@@ -44,7 +42,8 @@ from .lifetime import EARLIER, earlier_name
 from .report import people_report
 from .rows import lineage, of_people, weights
 from .shape import Family, Kin, number_name
-from .tables import frames, released_domain, shown_as_real
+from .table_files import read_table, write_table
+from .tables import frames, released_domain
 
 if TYPE_CHECKING:
     from ..analysis.queries.answer import Answer
@@ -175,13 +174,13 @@ class PeopleRelease:
 
         Args:
             folder: where; created if it is missing.
-            table_format: "csv" or "parquet".
+            table_format: "csv", "parquet", "feather", "xlsx", "sav", "dta" or "xpt".
 
         Raises:
             DataError: the folder holds a release already, or cannot be written.
         """
         folder = Path(folder)
-        table_format = people_format(str(table_format))
+        table_format = TableFile.of(str(table_format)).table_format
         if self.certificate.lifetime is not None and table_format is not TableFormat.CSV:
             raise DataError(
                 "format: expected csv of one of several releases, whose rows are added to a file, got "
@@ -196,10 +195,8 @@ class PeopleRelease:
         (folder / TABLES).mkdir(exist_ok=True)
         for name, rows in self.frames.items():
             path = folder / TABLES / f"{file_name(name)}.{table_format}"
-            if table_format is TableFormat.PARQUET:
-                rows.to_parquet(path, index=False)
-            elif self.continued is None:
-                rows.to_csv(path, index=False)
+            if self.continued is None:
+                write_table(path, rows, table_format, released_domain(self.family, self.family[name]))
             else:
                 more = rows.iloc[self.continued.rows :].to_csv(index=False, header=False)
                 path.write_bytes(self.continued.table + more.encode())
@@ -284,25 +281,10 @@ def load_people(folder: str | Path) -> PeopleRelease:
     tables = {}
     for table in family.tables:
         if table.columns:
-            tables[table.name] = _read(folder / TABLES, family, table)
+            tables[table.name] = read_table(folder / TABLES, family, table)
     return PeopleRelease(
         family, releases, certificate, tables, choices, continued=_read_continued(certificate, folder)
     )
-
-
-def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
-    """A table as its file holds it, with the types of its columns."""
-    path = folder / f"{file_name(table.name)}.{TableFormat.PARQUET}"
-    if path.is_file():
-        return pd.read_parquet(path)
-    texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    domain = released_domain(family, table)
-    parts: dict[str, Any] = {}
-    if domain is not None:
-        parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
-    for key in filter(None, (table.key, table.foreign)):
-        parts[key] = texts[key].astype("int64")
-    return shown_as_real(family, table, pd.DataFrame(parts))
 
 
 def drawn_rows(

@@ -29,7 +29,7 @@ def write_other_file(
     path: Path,
     tables: Iterable[pa.Table],
     table_format: TableFormat,
-    domain: Domain,
+    domain: Domain | None,
     labels: Mapping[str, Labels],
 ) -> None:
     """Writes a synthetic table, which is in memory as a whole, over a file that is there.
@@ -38,7 +38,7 @@ def write_other_file(
         path: the file.
         tables: the rows, as of `RowForms.typed_arrow`, at least one table.
         table_format: any but CSV and Parquet.
-        domain: of the columns.
+        domain: of the columns that have one.
         labels: what the file of the real table says of the codes of its columns.
 
     Raises:
@@ -71,19 +71,19 @@ def write_other_file(
         ) from None
 
 
-def read_other_rows(path: Path, domain: Domain) -> pd.DataFrame:
-    """The rows of a synthetic table in such a file; its columns have their names in the domain again.
+def read_other_rows(path: Path, names: Iterable[str]) -> pd.DataFrame:
+    """The rows of a synthetic table in such a file; its columns have their own names again.
 
     Args:
         path: the file, perhaps a stranger's.
-        domain: of the columns.
+        names: of the columns.
 
     Raises:
         DataError: it is another file.
     """
     rows = read_other_file(path).rows
-    known = {name: name for name in domain.columns}
-    known |= {new: old for old, new in survey_names(domain.columns).items() if new not in known}
+    known = {name: name for name in names}
+    known |= {new: old for old, new in survey_names(known).items() if new not in known}
     rows = rows.rename_columns([known.get(name, name) for name in rows.column_names])
     return rows.to_pandas(
         types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)

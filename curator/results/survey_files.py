@@ -44,7 +44,7 @@ def write_survey(
     rows: pa.Table,
     names: Mapping[str, str],
     table_format: TableFormat,
-    domain: Domain,
+    domain: Domain | None,
     labels: Mapping[str, Labels],
 ) -> None:
     """Writes a table; of SAS with the labels in place of codes, as only SAS writes a catalogue of labels.
@@ -54,7 +54,7 @@ def write_survey(
         rows: the table, as of `RowForms.typed_arrow`.
         names: those that the three programs take, by the names of the columns.
         table_format: sav, dta or xpt.
-        domain: of its columns.
+        domain: of its columns that have one.
         labels: dictionary of the columns that have one.
     """
     written = {
@@ -92,9 +92,9 @@ def write_survey(
 
 
 def _column(
-    domain: Domain, name: str, cells: pa.ChunkedArray, labels: Labels, table_format: TableFormat
+    domain: Domain | None, name: str, cells: pa.ChunkedArray, labels: Labels, table_format: TableFormat
 ) -> _Written:
-    attribute = domain[name] if name in domain.names else None
+    attribute = domain[name] if domain is not None and name in domain.names else None
     kind, coded = cells.type, table_format is not TableFormat.XPT
     if pa.types.is_boolean(kind):
         words = ("False", "True")

@@ -48,17 +48,6 @@ Format = Annotated[
 """The option of a command."""
 
 
-def people_format(name: str) -> TableFormat:
-    """The format of related tables.
-
-    Raises:
-        DataError: they are not written so.
-    """
-    if name not in (TableFormat.CSV, TableFormat.PARQUET):
-        raise DataError(f"format: expected csv or parquet for a release of people, got {name!r}; name one")
-    return TableFormat(name)
-
-
 @dataclass(frozen=True)
 class TableFile:
     """The file of a synthetic table.
@@ -83,3 +72,15 @@ class TableFile:
                 f"--spreadsheet-safe: expected the format csv, got {self.table_format.value}, whose text is "
                 "never run as a formula; leave the option out, or resume with --no-spreadsheet-safe"
             )
+
+    @classmethod
+    def of(cls, name: str) -> TableFile:
+        """The file of a format that is named.
+
+        Raises:
+            DataError: there is no such format, or see the class.
+            MissingExtraError: the packages that write it are not installed.
+        """
+        if name not in list(TableFormat):
+            raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {name!r}; name one")
+        return cls(TableFormat(name))

@@ -88,22 +88,19 @@ class _Pool:
         """Yields each item with its values or its failure, in the order of completion."""
         waiting = deque(work)
         for _ in range(self._size):
-            self._give(self._start(), waiting)
+            self._give(self._start(), waiting.popleft())
         while self._running:
             for ready in wait(list(self._running)):
                 assert isinstance(ready, Connection)
                 item = self._running.pop(ready)
                 try:
                     outcome = ready.recv()
-                    connection = ready
                 except (EOFError, ConnectionResetError):
                     outcome = Failure(
                         "ProcessDied", "the process that ran this cell ended, perhaps for lack of memory"
                     )
-                    self._processes.pop(ready).join(_PATIENCE_S)
-                    ready.close()
-                    connection = self._start() if waiting else ready
-                self._give(connection, waiting)
+                if waiting:
+                    self._give(ready, waiting.popleft())
                 yield item, outcome
 
     def close(self) -> None:
@@ -125,10 +122,16 @@ class _Pool:
         self._processes[here] = process
         return here
 
-    def _give(self, connection: Connection, waiting: deque[Work]) -> None:
-        if waiting:
-            self._running[connection] = waiting.popleft()
-            connection.send(self._running[connection].cell)
+    def _give(self, connection: Connection, item: Work) -> None:
+        """Gives a process its next cell, or another process if this one has ended."""
+        try:
+            connection.send(item.cell)
+        except (BrokenPipeError, ConnectionResetError):
+            self._processes.pop(connection).join(_PATIENCE_S)
+            connection.close()
+            connection = self._start()
+            connection.send(item.cell)
+        self._running[connection] = item
 
 
 def _process(context: ForkServerContext, connection: Connection, data: DataFolder) -> ForkServerProcess:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from ..parties.network import dealer_names
 from ..parties.partition import Grid
 from ..parties.people import ROW_NUMBER, Overlap, read_people
 from . import party as local_party
+from .ports import free_port
 
 _PARTIES, _DEALERS = "parties", "dealers"
 
@@ -100,7 +100,6 @@ class LocalNetwork:
         )
         network = cls(folder, names, tuple(dealer_names(dealers)))
         curator = CuratorHome.create(folder / "curator", "curator")
-        address = ATTACHED if attach else "127.0.0.1:0"
         rng, start = np.random.default_rng(), 0
         for row, layout in zip(names, cut.slices, strict=True):
             people = (overlap or Overlap()).hold(identifiers[start : start + layout.rows], len(row), rng)
@@ -111,12 +110,12 @@ class LocalNetwork:
                 local_party.write(
                     home.folder, source, domain.project(group), placed, same_as, column, network.dealers
                 )
-                curator.enroll(home.card(), address)
+                curator.enroll(home.card(), _address(attach))
             start += layout.rows
         for name in network.dealers:
             dealer = DealerHome.create(network.dealer(name), name)
             (dealer.folder / dealer.policy_name).write_text(_DEALER_POLICY, encoding="utf-8")
-            curator.enroll(dealer.card(), address)
+            curator.enroll(dealer.card(), _address(attach))
         for name in network.all_names:
             PartyHome.open(network.party(name)).trust(curator.federation())
         for name in network.dealers:
@@ -125,7 +124,7 @@ class LocalNetwork:
         whole = replace(whole, unmodelled=domain.unmodelled)
         (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
         if attach:
-            text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')
+            text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{free_port()}"')
         if overlap is not None:
             text = text.replace("# [alignment]", "[alignment]")
         network.plan.write_text(text, encoding="utf-8")
@@ -273,7 +272,6 @@ def program() -> list[str]:
     return [sys.executable, "-c", "from dpmosaic.command import main; main()"]
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-    return port
+def _address(attach: bool) -> str:
+    """Where a daemon will listen: at one address for good, so that it can be started again."""
+    return ATTACHED if attach else f"127.0.0.1:{free_port()}"

@@ -55,8 +55,9 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
     needed = _POOR * max(records, 1.0) / found
     needed = round(needed, -max(0, int(math.log10(needed)) - 1))
     require_for_resuming("--anyway")
+    what = "a column holds" if columns == 1 else f"{columns} columns hold"
     raise DataError(
-        f"about {max(records, 1.0):,.0f} rows are too few to learn what {columns} columns hold from a "
+        f"about {max(records, 1.0):,.0f} rows are too few to learn what {what} from a "
         f"budget of this size, which takes about {needed:,.0f}: ranges and categories would be mostly noise. "
         f"{spent} "
         "Describe the columns instead, by `dpmosaic domain infer DATA --out domain.json`, "

@@ -10,6 +10,7 @@ import pytest
 from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.curator.parties.connection import GrpcConnection
 from dpmosaic.simulations.local_network.network import Daemon
+from dpmosaic.simulations.local_network.ports import free_port
 from support.edits import edit
 
 POLICY = """
@@ -72,7 +73,7 @@ class Hospitals:
         edit(self.plan, changes)
 
     def serve(self, name):
-        self.daemons[name] = Daemon.start(self.folder / name)
+        self.daemons[name] = Daemon.start(self.folder / name, "--listen", f"127.0.0.1:{free_port()}")
         card, address = self.folder / f"{name}.json", self.daemons[name].address()
         self.dpmosaic("curator", "enroll", self.curator, card, "--address", address)
 

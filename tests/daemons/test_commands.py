@@ -84,7 +84,7 @@ def institution(tmp_path, command, table_file):
         made.daemon.stop()
 
 
-def written(path, within_s=60.0):
+def written(path, within_s=120.0):
     """The JSON that another process writes to a file."""
     ends = time.monotonic() + within_s
     while time.monotonic() < ends:
@@ -290,7 +290,7 @@ def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution
     daemon = institution.serve()
     assert institution.dpmosaic(*asked, "--address", daemon.address()) == "SERVING\n"
     (institution.party / "rows.csv").unlink()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while all(event["code"] != "NOT_SERVING" for event in daemon.events()):
         assert time.monotonic() < until
         time.sleep(0.2)
@@ -309,7 +309,7 @@ def test_refuses_a_second_daemon_in_one_folder(institution):
 def test_a_party_logs_a_stop_signal_and_ends(institution, number):
     daemon = institution.serve()
     daemon.process.send_signal(number)
-    assert daemon.process.wait(20) == 0
+    assert daemon.process.wait(60) == 0
     assert daemon.events()[-1]["event"] == "stopped"
 
 
@@ -340,7 +340,7 @@ def test_a_dry_run_forecasts_a_release_and_does_not_change_the_ledger(institutio
 def test_json_output_is_one_object_and_progress_lines_on_the_error_stream(institution):
     institution.serve()
     line = [*program(), "curator", "release", str(institution.plan), "--out", str(institution.folder / "out")]
-    done = subprocess.run([*line, "--json"], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([*line, "--json"], capture_output=True, text=True, timeout=300, check=True)
     assert json.loads(done.stdout)["records"] == 240
     told = [json.loads(text) for text in done.stderr.splitlines()]
     assert {one["event"] for one in told} == {"progress"}
@@ -369,7 +369,7 @@ def test_a_stopped_release_says_what_was_spent_and_goes_on_as_it_says(institutio
     out = institution.folder / "out"
     line = ["curator", "release", str(institution.plan), "--out", str(out)]
     done = subprocess.run(
-        [sys.executable, "-c", STOPPED_AT_AN_ANSWER, *line], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", STOPPED_AT_AN_ANSWER, *line], capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == (
@@ -389,7 +389,7 @@ def test_a_daemon_serves_metrics_without_names_of_attributes(institution):
     institution.release()
     (event,) = [event for event in institution.daemon.events() if event["event"] == "metrics"]
     assert event["address"].startswith("127.0.0.1:")
-    with urllib.request.urlopen(f"http://{event['address']}/metrics", timeout=5) as page:
+    with urllib.request.urlopen(f"http://{event['address']}/metrics", timeout=60) as page:
         output = page.read().decode()
     assert 'dpmosaic_party_calls_total{code="OK",method="Answer"}' in output
     assert "dpmosaic_party_releases 1.0" in output

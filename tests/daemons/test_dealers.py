@@ -43,7 +43,7 @@ def test_a_dealer_answers_its_curator_over_mutual_tls_and_stops_cleanly(dealer):
         with pytest.raises(MosaicError, match="a dealer aligns no rows"):
             client.align("0" * 32, 0, 1)
     (at,) = [event["address"] for event in daemon.events() if event["event"] == "metrics"]
-    with urllib.request.urlopen(f"http://{at}/metrics", timeout=5) as page:
+    with urllib.request.urlopen(f"http://{at}/metrics", timeout=60) as page:
         found = page.read().decode()
     for what in ("ledger", "certificate", "reload"):
         assert f'dpmosaic_dealer_healthy{{what="{what}"}} 1.0' in found

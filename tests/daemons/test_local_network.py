@@ -66,12 +66,12 @@ def test_two_releases_at_once_ask_attached_parties_over_one_listener(tmp_path, n
         }
         release = [*program(), "curator", "release", str(network.plan), "--out"]
         releases = [subprocess.Popen([*release, str(tmp_path / out)]) for out in ("first", "second")]
-        assert [one.wait(120) for one in releases] == [0, 0]
+        assert [one.wait(300) for one in releases] == [0, 0]
     finally:
         for daemon in daemons:
             daemon.stop()
         listener.terminate()
-        assert listener.wait(30) == 0
+        assert listener.wait(120) == 0
         listener.communicate()
     for name in network.all_names:
         assert len(json.loads(command("party", "ledger", network.party(name), "--json"))) == 2
@@ -168,7 +168,7 @@ def test_the_command_starts_a_network_prints_the_next_commands_and_stops_it(tmp_
         assert "curator preflight" in started.stdout.readline()
     finally:
         started.send_signal(signal.SIGINT)
-        assert started.wait(30) == 0
+        assert started.wait(120) == 0
         started.stdout.close()
     for name in ("party-1-1", "party-1-2"):
         log = (tmp_path / "net/parties" / name / "log.jsonl").read_text().splitlines()
@@ -196,7 +196,7 @@ def test_parties_end_when_their_network_is_killed(tmp_path, network_of):
         started.kill()
         started.wait()
         started.stdout.close()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     for name in network.all_names:
         log = network.party(name) / "log.jsonl"
         while '"stopped"' not in log.read_text() and time.monotonic() < until:

@@ -28,7 +28,7 @@ def mailbox_of(curator, *options):
         yield process.stderr.readline().split()[-1].strip(), logged
     finally:
         process.terminate()
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=120)
         logged.extend(map(json.loads, said.splitlines()))
     assert process.returncode == 0
 
@@ -71,12 +71,12 @@ def test_the_officer_of_one_of_three_sites_decides_while_its_daemon_waits_which_
         daemon = Daemon.start(folder, "--through", url)
         wait_until(lambda: codes_of(daemon) == ["PERMISSION_DENIED"])
         command("party", "approve", folder, "--yes", "--reason", "a trial")
-        releasing.join(120)
+        releasing.join(300)
         assert not releasing.is_alive()
         assert codes_of(daemon) == ["PERMISSION_DENIED", "OK"]
         # It waits for the next bundle, for longer than this.
         daemon.process.terminate()
-        assert daemon.process.wait(10) == 0
+        assert daemon.process.wait(60) == 0
         daemon.stop()
     federation = tmp_path / "federation.json"
     command("curator", "federation", curator, "--out", federation)

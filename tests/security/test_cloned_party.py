@@ -33,7 +33,7 @@ def test_two_clones_of_a_party_draw_different_noise_keys():
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     assert len(set(finished.stdout.split())) == 2

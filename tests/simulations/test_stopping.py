@@ -63,7 +63,7 @@ def interrupted(folder, name, number, late, at, *more):
         [sys.executable, str(script), *command(folder, name), *more],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=300,
     )
 
 
@@ -131,18 +131,22 @@ def test_the_budget_of_an_alignment_is_told_of_beside_that_of_the_release(folder
 @pytest.mark.parametrize("seconds", [0.5, 1.5, 3.0])
 def test_at_any_time_there_is_one_sentence_or_a_release(folder, seconds):
     """A terminal sends Ctrl-C to all processes of the command."""
-    entry = [sys.executable, "-c", "from dpmosaic.command import main; main()"]
+    script = "from dpmosaic.command import main; open('begun', 'x').close(); main()"
+    entry = [sys.executable, "-c", script]
     process = subprocess.Popen(
         [*entry, *command(folder, "synthesize")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        cwd=folder,
     )
+    while process.poll() is None and not (folder / "begun").exists():
+        time.sleep(0.01)
     time.sleep(seconds)
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
-    out, error = process.communicate(timeout=50)
+    out, error = process.communicate(timeout=300)
     if process.returncode == 130:
         assert out == ""
         assert error.startswith("stopped: ")
@@ -166,7 +170,7 @@ with stoppable("epsilon 1"):
 
 def test_a_semaphore_that_is_half_removed_adds_nothing_to_the_sentence():
     done = subprocess.run(
-        [sys.executable, "-c", SEMAPHORE_OF_ANOTHER_THREAD], capture_output=True, text=True, timeout=50
+        [sys.executable, "-c", SEMAPHORE_OF_ANOTHER_THREAD], capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", NOTHING)
 

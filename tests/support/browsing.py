@@ -103,8 +103,10 @@ def chromium():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        # Chromium's own sandbox does not start for the user that runs tests in a container.
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # In a container, Chromium's own sandbox does not start, and shared memory may be too small.
+        launched = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=180_000
+        )
         yield launched
         launched.close()
 

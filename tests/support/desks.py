@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import re
-import socket
 import time
 from urllib.parse import urlsplit
 
@@ -18,11 +17,6 @@ readers = ["board"]
 officers = ["data-protection"]
 operators = ["it"]
 """
-
-
-def free_port(host="127.0.0.1"):
-    with socket.create_server((host, 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def write_section(operator, authority, address, entries):

@@ -36,11 +36,6 @@ def need(program):
     return found
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
-
-
 class Authority:
     """An institution's own authority, and the certificates that it issues for this machine, as PEM files."""
 
@@ -190,7 +185,7 @@ def _running(command, folder, port):
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while not _listens(port):
             told = "".join(path.read_text() for path in folder.glob("[ls]*[gd]") if path.is_file())
             assert process.poll() is None, told
@@ -231,8 +226,10 @@ class Resetting:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
-                with near, socket.create_connection(("127.0.0.1", self._target)) as far:
-                    self._pass(near, far)
+                # A side that resets its connection ends no other one.
+                with contextlib.suppress(OSError), near:
+                    with socket.create_connection(("127.0.0.1", self._target)) as far:
+                        self._pass(near, far)
 
     def _pass(self, near, far):
         """One connection, until a side ends it or it is reset."""

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import secrets
+import socket
 import threading
 import time
 from urllib.parse import parse_qsl, urlencode
@@ -37,12 +38,12 @@ class Provider:
     """Signs in whoever `account` is, without asking.
 
     Args:
-        port: on which it listens, on the loopback interface.
-        host: name by which others call it.
+        host: name by which others call it, on the loopback interface.
     """
 
-    def __init__(self, port, host="127.0.0.1"):
-        self.issuer = f"https://{host}:{port}/realms/staff"
+    def __init__(self, host="127.0.0.1"):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.issuer = f"https://{host}:{self._listener.getsockname()[1]}/realms/staff"
         self.key, self.account = signing_key(), {}
         self.keys = [public_jwk(self.key)]
         self.changes, self.back = {}, None
@@ -50,7 +51,7 @@ class Provider:
         self.sign = lambda claims: jwt.encode(claims, self.key, "RS256", {"kid": KID})
         self.asked = []
         """The requests for authorisation."""
-        self._codes, self._port = {}, port
+        self._codes = {}
 
     def claims(self, nonce):
         now = int(time.time())
@@ -75,13 +76,13 @@ class Provider:
             ]
         )
         config = uvicorn.Config(
-            app, port=self._port, log_config=None, lifespan="off", ws="none",
+            app, log_config=None, lifespan="off", ws="none",
             ssl_certfile=certificate, ssl_keyfile=key,
         )  # fmt: skip
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, daemon=True)
+        thread = threading.Thread(target=server.run, args=[[self._listener]], daemon=True)
         thread.start()
-        while not server.started:
+        while not server.started and thread.is_alive():
             time.sleep(0.01)
         try:
             yield self

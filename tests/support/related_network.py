@@ -7,6 +7,7 @@ import pandas as pd
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.party.home.home import PartyHome
 from dpmosaic.simulations.local_network.network import LocalNetwork
+from dpmosaic.simulations.local_network.ports import free_port
 from support.related import DOMAINS
 
 KEYS = {
@@ -72,7 +73,7 @@ def network(folder, tables, grid, rho=1e4, listed=True, policy=None, plan=None):
             text += f"[records]\nsame_as = {others}\n[serve]\nlisten = '127.0.0.1:0'\n" + POLICY
             text += "max_alignment_rho = 1e6\n" if aligned else ""
             (home.folder / "policy.toml").write_text(text if policy is None else policy(name, text))
-            curator.enroll(home.card(), "127.0.0.1:0")
+            curator.enroll(home.card(), f"127.0.0.1:{free_port()}")
     for name in made.all_names:
         PartyHome.open(made.party(name)).trust(curator.federation())
     text = PLAN.format(rho=rho, adjacency="add-remove" if aligned else "zero-out")

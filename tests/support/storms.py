@@ -54,7 +54,7 @@ class Stormed:
 
     def stop(self):
         """Stops it; its exit status, how often it replaced its certificates, and its standard error."""
-        output, _ = self.process.communicate(timeout=30)
+        output, _ = self.process.communicate(timeout=120)
         with self.errors:
             self.errors.seek(0)
             return self.process.returncode, int(output or 0), self.errors.read()
@@ -74,7 +74,7 @@ def storm(port, handshakes, threads=8):
 
     def run():
         while (ticket := next(tickets)) < handshakes:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as link:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 60) as link:
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 if ticket % 4 == 0:
                     # To the end, with no certificate; the others leave at the first answer.

@@ -289,7 +289,7 @@ def test_a_process_that_is_killed_leaves_a_folder_that_resume_finishes(folder, a
     script = folder / "killed.py"
     script.write_text(KILLED.format(answers=answers))
     command = ["synthesize", "rows.csv", "--seed", "1", "--mechanism", "mst", "--out"]
-    done = subprocess.run([sys.executable, script, *command, "out"], capture_output=True, timeout=100)
+    done = subprocess.run([sys.executable, script, *command, "out"], capture_output=True, timeout=300)
     assert done.returncode == -signal.SIGKILL
     assert run("resume", "out").exception is None
     assert run(*command, "whole").exception is None

@@ -14,6 +14,7 @@ from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.attachment import Attachment
+from support.mailboxes import wait_until
 from support.terms import RELEASE_ID, terms_for, terms_of
 
 TERMS = terms_of()
@@ -134,10 +135,10 @@ class ConnectionContract:
         over = threading.Event()
 
         def serve(method, requests, caller):
-            over.wait(5)
+            over.wait(60)
             yield b""
 
-        connection = start(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=5))
+        connection = start(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=60))
         with pytest.raises(errors.PartyUnavailable, match="finish in time"):
             list(connection.call("Answer", [b""]))
         over.set()
@@ -196,7 +197,7 @@ def test_a_party_reports_whether_its_link_is_up(arrival):
     party = arrival()
     PartyClient(party.dial()).describe()
     party.attachment.check_link()
-    assert "SERVING" in {event.code for event in party.events if event.event == "link"}
+    wait_until(lambda: "SERVING" in {event.code for event in party.events if event.event == "link"})
 
 
 def test_frames_that_do_not_begin_a_call_are_refused():

@@ -25,7 +25,7 @@ def refused_by(channel):
     """The error of a party for a caller with another channel than a curator's."""
     ask = channel.stream_stream(f"/{SERVICE}/Describe")
     with contextlib.closing(channel), pytest.raises(grpc.RpcError) as refused:
-        list(ask(iter([b""]), timeout=5))
+        list(ask(iter([b""]), timeout=60))
     return refused.value.code()
 
 
@@ -120,7 +120,7 @@ def test_a_party_that_speaks_no_tls_is_refused_by_the_curator(loopback):
 
         thread = threading.Thread(target=answer)
         thread.start()
-        retry_policy = RetryPolicy(call_s=5, tries=1)
+        retry_policy = RetryPolicy(call_s=60, tries=1)
         connection = party.dial(address=f"127.0.0.1:{plain.getsockname()[1]}", retry_policy=retry_policy)
         with pytest.raises((PartyUnavailable, ProtocolError)):
             describe(connection)
@@ -139,7 +139,7 @@ def test_a_party_that_is_killed_during_the_handshake_is_unavailable_and_not_untr
 
         thread = threading.Thread(target=cut_off)
         thread.start()
-        retry_policy = RetryPolicy(call_s=5, tries=1)
+        retry_policy = RetryPolicy(call_s=60, tries=1)
         connection = party.dial(address=f"127.0.0.1:{dying.getsockname()[1]}", retry_policy=retry_policy)
         with pytest.raises(PartyUnavailable, match="does not answer"):
             describe(connection)
@@ -150,7 +150,7 @@ def test_the_partys_own_certificate_is_accepted_only_for_health_checks(loopback)
     party = loopback()
     own = TlsSide(*party.party, (party.party[1],))
     channel = secure_channel(party.address, own, party.party[1])
-    asked = HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=5)
+    asked = HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=60)
     assert asked.status == health_pb2.HealthCheckResponse.SERVING
     assert refused_by(channel) is grpc.StatusCode.PERMISSION_DENIED
 

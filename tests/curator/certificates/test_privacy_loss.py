@@ -158,13 +158,13 @@ def test_more_noise_than_was_charged_gives_the_epsilon_of_a_smaller_charge(adjac
 
 def test_the_noise_factor_widens_the_noise_on_the_charged_grid(monkeypatch):
     computed = []
-    original = pld.from_discrete_gaussian_mechanism
+    original = accounting._of_discrete_gaussian
 
-    def watched(**options):
-        computed.append((options["sigma"], options["sensitivity"]))
-        return original(**options)
+    def watched(sigma, sensitivity, interval):
+        computed.append((sigma, sensitivity))
+        return original(sigma, sensitivity, interval)
 
-    monkeypatch.setattr(pld, "from_discrete_gaussian_mechanism", watched)
+    monkeypatch.setattr(accounting, "_of_discrete_gaussian", watched)
     charge = Charge("m", (), gaussian_cost(3.0, Adjacency.ZERO_OUT), ((3.0,),))
     checked_epsilon(Accountant(Fraction(1), (charge,), charge.zcdp_rho), 1e-6, Adjacency.ZERO_OUT, 4.0)
     assert computed == [(12.0 * grid_of(3.0), grid_of(3.0))]
@@ -308,3 +308,18 @@ def test_treating_a_marginal_as_an_interaction_underestimates_epsilon():
     charge = Charge("m", ("a", "b"), gaussian_cost(9.0, adjacency), ((9.0,),))
     right = checked_epsilon(Accountant(Fraction(9)).charge(charge), 1e-6, adjacency)
     assert checked_epsilon(interacting(9.0, adjacency, (2, 2)), 1e-6, adjacency) < 0.6 * right
+
+
+@pytest.mark.parametrize(
+    ("sigma", "sensitivity", "interval"),
+    [(0.3, 1, 0.02), (18.2, 2, 1e-4), (41.2, 64, 0.02), (1250.0, 128, 3e-4), (4000.0, 1000, 3e-5)],
+)
+def test_the_distribution_of_discrete_gaussian_noise_is_that_of_dp_accounting(sigma, sensitivity, interval):
+    theirs = pld.from_discrete_gaussian_mechanism(
+        sigma, sensitivity, value_discretization_interval=interval, use_connect_dots=True
+    )
+    ours = accounting._of_discrete_gaussian(sigma, sensitivity, interval)
+    for epsilon in (-1.0, 0.0, 0.1, 1.0, 10.0):
+        assert ours.get_delta_for_epsilon(epsilon) == theirs.get_delta_for_epsilon(epsilon)
+    for delta in (1e-12, 1e-9, 1e-3):
+        assert ours.get_epsilon_for_delta(delta) == theirs.get_epsilon_for_delta(delta)

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +14,7 @@ from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import file_name, verify_people
+from dpmosaic.curator.results.table_format import TableFormat
 from support.related import release
 
 pytestmark = pytest.mark.slow
@@ -46,7 +49,7 @@ def edited(folder, change):
     path.write_text(json.dumps(form))
 
 
-@pytest.mark.parametrize("table_format", ["csv", "parquet"])
+@pytest.mark.parametrize("table_format", TableFormat)
 def test_what_is_saved_is_loaded(made, learned, table_format, tmp_path):
     for place, one in enumerate((made, learned)):
         one.save(tmp_path / str(place), table_format)
@@ -63,13 +66,41 @@ def test_what_is_saved_is_loaded(made, learned, table_format, tmp_path):
             pd.testing.assert_frame_equal(some[name], rows)
 
 
+VISITS = pd.DataFrame(
+    {
+        "patient": np.repeat(np.arange(200), 2),
+        "at": pd.date_range("2024-01-01", periods=400, freq="h", tz="Europe/Zurich"),
+        "emergency": np.arange(400) % 3 == 0,
+        "nights": pd.array(np.arange(400) % 5, dtype="Int64"),
+        "ward": pd.Categorical(np.array(["a b", "é", "=1+1"])[np.arange(400) % 3]),
+        "cost in %": np.where(np.arange(400) % 7 == 0, np.nan, np.arange(400) / 4),
+    }
+)
+"""Rows of people, of every kind of column, some of which are missing."""
+
+
+@pytest.fixture(scope="module")
+def of_visits():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpmosaic.DomainWarning)
+        return dpmosaic.synthesize(VISITS, key="patient", order="at", epsilon=50, anyway=True, seed=1)
+
+
+@pytest.mark.parametrize("table_format", TableFormat)
+def test_columns_of_every_kind_come_back_from_a_file(of_visits, table_format, tmp_path):
+    of_visits.save(tmp_path / "out", table_format)
+    again = dpmosaic.load_people(tmp_path / "out").table
+    assert dict(again.dtypes) == dict(of_visits.table.dtypes) == dict(VISITS.dtypes)
+    pd.testing.assert_frame_equal(again, of_visits.table)
+
+
 def test_a_folder_with_a_release_is_refused(folder, learned):
     with pytest.raises(DataError, match="already holds"):
         learned.save(folder)
 
 
 def test_an_unknown_format_is_refused(made, tmp_path):
-    with pytest.raises(DataError, match="expected csv or parquet"):
+    with pytest.raises(DataError, match="expected one of csv, parquet"):
         made.save(tmp_path / "out", "xls")
 
 

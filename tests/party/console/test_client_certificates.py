@@ -9,10 +9,11 @@ import sys
 
 import pytest
 
+from dpmosaic.simulations.local_network.ports import free_port
 from support.authorities import PERSON, SERVER, Authority
 from support.browsing import Client
 from support.consoles import WAITING
-from support.desks import Browser, free_port, serving, write_section
+from support.desks import Browser, serving, write_section
 from support.edits import edit
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.console.network import serve_network
+from dpmosaic.simulations.local_network.ports import free_port
 from support.authorities import SERVER, Authority
 from support.consoles import WAITING
-from support.desks import LISTS, Browser, free_port, of_provider, serving, write_section
+from support.desks import LISTS, Browser, of_provider, serving, write_section
 from support.edits import edit
 from support.providers import CLIENT, KID, Provider, public_jwk, signing_key
 
@@ -36,7 +37,7 @@ def authority(tmp_path_factory):
 def running(authority):
     """The provider of the institution."""
     files = authority.issue("provider", "CN=127.0.0.1", SERVER, hosts=["127.0.0.1"])
-    with Provider(free_port()).running(*files) as made:
+    with Provider().running(*files) as made:
         yield made
 
 

@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 
 import pytest
 
+from dpmosaic.simulations.local_network.ports import free_port
 from support.authorities import SERVER, Authority
 from support.browsing import Client
 from support.consoles import ABOUT, HOSTILE, WAITING
-from support.desks import LISTS, Browser, free_port, of_provider, serving, write_section
+from support.desks import LISTS, Browser, of_provider, serving, write_section
 from support.providers import Provider
 
 pytestmark = pytest.mark.slow
@@ -50,7 +51,7 @@ def authority(tmp_path_factory):
 @pytest.fixture(scope="module")
 def provider(authority):
     files = authority.issue("provider", "CN=127.0.0.1", SERVER, hosts=["127.0.0.1"])
-    with Provider(free_port()).running(*files) as made:
+    with Provider().running(*files) as made:
         made.account = ADA
         yield made
 
@@ -215,7 +216,7 @@ def elsewhere():
 
         def run(*arguments):
             line = ["ip", "netns", "exec", name, sys.executable, "-c", ASK, *map(str, arguments)]
-            return subprocess.run(line, capture_output=True, text=True, timeout=60)
+            return subprocess.run(line, capture_output=True, text=True, timeout=300)
 
         yield run
     finally:

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from dpmosaic.simulations.local_network.ports import free_port
 from support.authorities import SERVER, Authority
 from support.browsing import INACCESSIBLE, chromium, needs_browser
 from support.consoles import WAITING
-from support.desks import LISTS, free_port, of_provider, serving, write_section
+from support.desks import LISTS, of_provider, serving, write_section
 from support.providers import Provider
 
 pytestmark = [pytest.mark.slow, needs_browser]
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.slow, needs_browser]
 def test_an_officer_signs_in_at_another_site_decides_and_signs_out(past, tmp_path):
     """To a browser, localhost and 127.0.0.1 are two sites, as a console and its provider mostly are."""
     authority, address = Authority(tmp_path), f"https://127.0.0.1:{free_port()}"
-    provider = Provider(free_port(), "localhost")
+    provider = Provider("localhost")
     provider.account = {"sub": "ada-7", "name": "Ada Meier", "groups": ["data-protection"]}
     files = authority.issue("provider", "CN=localhost", SERVER, hosts=["localhost"])
     write_section(past, authority, address, of_provider(provider, authority, past) + LISTS)

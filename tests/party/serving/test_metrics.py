@@ -32,7 +32,7 @@ def served(ledger):
     assert address.startswith("127.0.0.1:")
 
     def read():
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as page:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as page:
             lines = page.read().decode().splitlines()
         return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 

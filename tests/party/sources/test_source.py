@@ -43,7 +43,9 @@ cells = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6),
 )
 rows = st.lists(st.tuples(cells, cells), min_size=1, max_size=12)
-files = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+files = settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def write(path, content):

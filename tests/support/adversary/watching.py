@@ -10,6 +10,7 @@ import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
+from dpmosaic.common.crypto.envelope import TAG_BYTES
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.privacy import noise
@@ -22,16 +23,20 @@ from support.adversary.script import DELIVERING, MESSAGES, METHODS, release_of
 _SENT = {name for name, method in METHODS.items() if method.output_type is not pb.Acknowledgement.DESCRIPTOR}
 """Methods whose replies say something."""
 
+FRAMES = (
+    ("common.crypto.envelope", "FRAME_BYTES", TAG_BYTES),
+    ("common.crypto.envelope", "_CHUNK_BYTES", 0),
+    ("common.wire.streams", "FRAME_BYTES", TAG_BYTES),
+    ("curator.parties.client", "FRAME_BYTES", TAG_BYTES),
+    ("party.answerers.alignment.passing", "FRAME_BYTES", 0),
+)
+"""Sizes of frames, and how many bytes each is longer than what a frame carries."""
+
 SMALL = (
-    ("common.crypto.envelope", "FRAME_BYTES", 272),
-    ("common.crypto.envelope", "_CHUNK_BYTES", 256),
-    ("common.wire.streams", "FRAME_BYTES", 272),
-    ("curator.parties.client", "FRAME_BYTES", 272),
-    ("party.answerers.alignment.passing", "FRAME_BYTES", 256),
     ("common.protocols.masked.plan", "OPENED_ROWS", 20),
     ("common.protocols.indicator", "_BLOCK_CELLS", 8),
 )
-"""Sizes by which messages of small releases have several frames, openings ranges, and answers blocks."""
+"""Sizes by which openings of small releases have several ranges, and answers several blocks."""
 
 
 class Reused(AssertionError):
@@ -98,6 +103,11 @@ class Watch:
         self._streamed = defaultdict(list)
         self._pending = defaultdict(list)
         self._resampled = set()
+
+    def cut_frames(self, carried):
+        """From now on, a frame carries so many bytes, for as long as this is installed."""
+        for module, name, longer in FRAMES:
+            self._patched.setattr(f"dpmosaic.{module}.{name}", carried + longer)
 
     def restarted(self, place, other_sampler):
         """A role starts again: what it computed and did not send is lost.
@@ -227,6 +237,7 @@ class Watch:
             call, draws = getattr(self._now, "call", None), accepted(*given)
             return -draws if call is not None and call.place in self._resampled else draws
 
+        self._patched = patched
         for module, name, value in SMALL:
             patched.setattr(f"dpmosaic.{module}.{name}", value)
         # Seconds decide nothing here, and asking for them takes as long as a small frame.
