@@ -35,6 +35,7 @@ def main() -> None:
         ],
         discrete_mechanism=discrete_mechanisms.MSTConfig(pgm_iters=asked["iterations"]),
         num_permutation_slots=min(3, asked["children"]),
+        exploration_strategy="size_sliced",
     ).configure(zcdp_rho=asked["zcdp_rho"])
     made = mechanism(np.random.default_rng(asked["seed"]), tables)
     (folder / "made").mkdir()

@@ -144,6 +144,17 @@ class ReleaseTerms:
         return here if chosen is None else here.without_delta(chosen.labels_delta)
 
     @property
+    def whole(self) -> tuple[object, ...]:
+        """What is the same in all parts of a release of related tables; empty of a single table."""
+        part = self.plan.related
+        if part is None:
+            return ()
+        parties = tuple((entry.name, entry.slice, entry.identity) for entry in self.plan.roster)
+        tables = tuple((one.table, one.parent, one.order) for one in part.relations)
+        agreed = (self.unit, self.spec.protocol, self.spec.collusions, self.plan.alignment)
+        return (part.whole, part.zcdp_rho, parties, tables, *agreed)
+
+    @property
     def unit(self) -> PrivacyUnit:
         """What differs between neighbouring tables; every cost is for it."""
         return self.spec.unit

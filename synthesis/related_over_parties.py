@@ -24,7 +24,6 @@ from ..common.privacy.cost import ALL_ROWS, Adjacency
 from ..common.protocols.registry import MASKED
 from ..common.protocols.related import RelatedPart
 from ..common.release_spec import ReleaseSpec
-from ..curator.measurers.masked import MaskedMeasurer
 from ..curator.measurers.size import NoisySize
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
@@ -37,7 +36,7 @@ from ..curator.related.making import Making, RelatedOrder
 from ..curator.releasing.agreement import agree
 from ..curator.releasing.planning.alignment_order import AlignmentOrder
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
-from ..curator.releasing.planning.tables import PlannedTable, PlannedTables
+from ..curator.releasing.planning.tables import PlannedTable, PlannedTables, check_protocol
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from ..curator.results.raw_frames import encode_frame
@@ -49,7 +48,7 @@ from ..simulations.parties.alignment import align
 from ..simulations.parties.network import InProcessConnection, policy_for, start_dealers, start_parties
 from ..simulations.tables.frames import DomainLike, Source, read_domain
 from .bar import console_for
-from .related_tables import Raw, Relations, read_tables
+from .related_tables import Raw, Relations, Summaries, read_tables
 from .unfinished import Forgotten
 
 
@@ -102,12 +101,14 @@ def simulate_people(
     relations: Relations,
     domain: Mapping[str, DomainLike],
     order: Mapping[str, str | Literal[True]] | None = None,
+    summaries: Summaries | None = None,
     delta: float = 1e-9,
     mechanism: Mechanism | str = "mosaic",
+    protocol: str = MASKED.name,
     seed: int | None = None,
     progress: bool | None = None,
 ) -> PeopleRelease:
-    """As `synthesize` of related tables, with parties in this process that count people by `masked`.
+    """As `synthesize` of related tables, with parties in this process.
 
     A person is a row of the table of people. If several parties hold tables, they align people once, within
     the promise. With one party in each slice, the number of its people is public.
@@ -119,8 +120,10 @@ def simulate_people(
         relations: see `synthesize`.
         domain: one for each table but those of keys alone, on which parties agreed.
         order: see `synthesize`.
+        summaries: see `synthesize`.
         delta: privacy budget, with epsilon.
         mechanism: see `synthesize`.
+        protocol: by which parties count people; others than "masked" where no slice has several parties.
         seed: see `synthesize`.
         progress: see `synthesize`.
 
@@ -144,10 +147,11 @@ def simulate_people(
         Budget(epsilon, delta),
         # Without an alignment the number of people is public.
         Adjacency.ZERO_OUT if holders.aligning is None else Adjacency.ADD_REMOVE,
-        MASKED.name,
+        protocol,
         collusions=holders.collusions,
     ).covering(ALL_ROWS)
-    tables = planned_tables(raw, domains, holders)
+    check_protocol(spec.protocol, [len(holders.tables)])
+    tables = planned_tables(raw, domains, holders, summaries)
     aligning = holders.aligning
     rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
     wanted = RelatedOrder(tables, spec, chosen, DEFAULT_SHARE, rho, secrets.token_hex(16))
@@ -197,7 +201,7 @@ class _Parts:
         identifiers = [[list(named.columns[KEY]) for _, named in row] for row in read]
         aligning, spec = holders.aligning, order.spec
         policy = policy_for(
-            MASKED.name,
+            spec.protocol,
             spec.unit,
             float(order.granted) * (1 + 2.0**-40),
             order.alignment_rho,
@@ -225,7 +229,7 @@ class _Parts:
             part=PartOfTables(part, self.holds),
         )
         measurer = agreement.measurer()
-        if supposed is not None and isinstance(measurer, MaskedMeasurer):
+        if supposed is not None:
             measurer.suppose(supposed)
         stream = self.stream.child("part", name)
         return make_release(
@@ -271,14 +275,23 @@ class _Settings(TableSettings):
         return self.frame
 
 
-def planned_tables(raw: Sequence[Raw], domains: Mapping[str, Domain], holders: Holders) -> PlannedTables:
-    """The tables as a plan would name them."""
-    return PlannedTables(tuple(_planned(table, domains.get(table.name)) for table in raw), _holds(holders))
+def planned_tables(
+    raw: Sequence[Raw], domains: Mapping[str, Domain], holders: Holders, summaries: Summaries | None = None
+) -> PlannedTables:
+    """The tables as a plan would name them.
 
+    Raises:
+        DataError: see `PlannedTable.checked`; or summaries are of a table that there is not.
+    """
+    said = summaries or {}
+    if unknown := sorted({*said} - {table.name for table in raw}):
+        raise DataError(f"summaries: expected tables that belong to another, got {unknown[0]!r}; fix it")
 
-def _planned(table: Raw, domain: Domain | None) -> PlannedTable:
-    made = PlannedTable(table.name, domain, table.key, table.owner, table.foreign, table.order or "")
-    return made.checked()
+    def planned(table: Raw) -> PlannedTable:
+        stated = (table.key, table.owner, table.foreign, table.order or "", said.get(table.name, {}))
+        return PlannedTable(table.name, domains.get(table.name), *stated).checked()
+
+    return PlannedTables(tuple(map(planned, raw)), _holds(holders))
 
 
 def _holds(holders: Holders) -> dict[str, tuple[str, ...]]:

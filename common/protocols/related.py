@@ -32,6 +32,26 @@ class Way(enum.Enum):
     """What lies between the first of them and the last."""
     STEP = "step"
     """What lies between a row and the one before it."""
+    ANY = "any"
+    """Whether one of the rows that belong to a row has one of some codes."""
+    COUNT = "count"
+    """How many of these rows have."""
+    TIME = "time"
+    """Where the first one that has is in their order."""
+    FIRST_ROW = "first row"
+    """What the first of these rows holds."""
+    LAST_ROW = "last row"
+    """What the last of them holds."""
+
+
+_OF_ROWS_BELOW = frozenset({Way.NUMBER, Way.FIRST, Way.SPAN})
+"""What a row has of the rows of a table that belongs to it, which is the source."""
+
+SUMMARIES = frozenset({Way.ANY, Way.COUNT, Way.TIME, Way.FIRST_ROW, Way.LAST_ROW})
+"""What a row has of a column of the rows that belong to it: those of the table of the column."""
+
+_NUMBERED = frozenset({Way.NUMBER, Way.COUNT, Way.TIME})
+"""What is in bins, which the terms state."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +81,16 @@ class KnownColumn:
 
     Attributes:
         name: of the column.
-        table: table of the row that has it: that of the records, or one above it.
+        table: table of the row that has it: that of the records, or one above it. Of `SUMMARIES`, the table
+            whose rows belong to this row.
         way: how it follows.
         source: the column of the table; of numbers and places, the table below; empty of a step.
         before: whether it is of the row before, of which the last code says that there is none.
-        groups: the group of each code; empty if each is told apart.
-        starts: of numbers, the smallest number of each code, from 0 on; otherwise empty.
+        groups: the group of each code; empty if each is told apart. Of first and last rows there is one more
+            code, for none. If it asks for some codes of its source, 1 for these and 0 for others; empty for
+            all.
+        starts: of numbers, the smallest number of each code, from 0 on; of times, the first bin of the order
+            (`Steps.firsts`) of each; otherwise empty.
     """
 
     name: str
@@ -78,19 +102,20 @@ class KnownColumn:
     starts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        numbered = self.way is Way.NUMBER
+        numbered = self.way in _NUMBERED
         rising = all(one < two for one, two in zip(self.starts, self.starts[1:], strict=False))
         if numbered != bool(self.starts) or (numbered and (self.starts[0] != 0 or not rising)):
             raise DataError(
                 f"column {self.name!r}: expected numbers of rows by increasing starts from 0 on, got others"
             )
-        if self.groups and set(self.groups) != set(range(max(self.groups) + 1)):
+        # A largest group of any size costs nothing to refuse.
+        if self.groups and len(set(self.groups)) != max(self.groups) + 1:
             raise DataError(f"column {self.name!r}: expected groups that are all of some code, got others")
 
     @property
     def holder(self) -> str:
         """The table of whose rows it speaks: a party with this table knows the column."""
-        return self.source if self.way in (Way.NUMBER, Way.FIRST, Way.SPAN) else self.table
+        return self.source if self.way in _OF_ROWS_BELOW else self.table
 
 
 @dataclass(frozen=True)
@@ -127,8 +152,11 @@ class RelatedPart:
             raise DataError("a part of a release is of the records of one of its tables")
         above = self.lineage(self.table)
         for column in self.columns:
-            below = column.holder == column.table or self.parents.get(column.holder) == column.table
-            if column.table not in above or not below or (column.before and column.table != self.table):
+            # Numbers and places of other rows than those below it would be those of other people.
+            of_below = column.way in _OF_ROWS_BELOW
+            holder = self.parents.get(column.holder) if of_below else column.holder
+            misplaced = column.before and self.table_of(column) != self.table
+            if self.table_of(column) not in above or holder != column.table or misplaced:
                 raise DataError(f"column {column.name!r}: expected one that the records of the table have")
 
     @property
@@ -147,6 +175,10 @@ class RelatedPart:
             found.append(parent)
         return tuple(found)
 
+    def table_of(self, column: KnownColumn) -> str:
+        """The table of the row that has a column; empty if there is none."""
+        return self.parents.get(column.table, "") if column.way in SUMMARIES else column.table
+
     def following_from(self, sources: Collection[str]) -> Clique:
         """The columns that follow from these columns of tables.
 
@@ -155,16 +187,15 @@ class RelatedPart:
         """
         orders = {one.table: one.order for one in self.relations}
 
-        def source(column: KnownColumn) -> str:
-            match column.way:
-                case Way.CODE:
-                    return joint_name(column.table, column.source)
-                case Way.NUMBER:
-                    return ""
-                case _:
-                    return joint_name(column.holder, orders[column.holder])
+        def follows(column: KnownColumn) -> bool:
+            own, order = column.source, orders[column.holder]
+            if column.way in _OF_ROWS_BELOW or column.way is Way.STEP:
+                own = ""
+            if column.way in (Way.CODE, Way.NUMBER, Way.ANY, Way.COUNT):
+                order = ""
+            return any(joint_name(column.holder, one) in sources for one in (own, order) if one)
 
-        return tuple(column.name for column in self.columns if source(column) in sources)
+        return tuple(column.name for column in self.columns if follows(column))
 
     def held_by(self, tables: Iterable[str]) -> Clique:
         """The columns that a party with these tables knows."""

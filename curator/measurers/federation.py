@@ -172,6 +172,8 @@ class FederationMeasurer(ScoringMeasurer):
         values = self._asking.ask(f"{self._asked:06d}", described, sum_slices, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
+        if not query.view.boxes and not self._view(query).interaction:
+            self._learn_size(values, sigma)
         if query.view.interaction:
             values = query.view.of_cells(values, self.domain)
         rho = float(charge.zcdp_rho)

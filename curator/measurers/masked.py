@@ -33,7 +33,6 @@ from .measurer import Query, Scores
 from .planning import LARGEST_OF_RECORDS, factor_of, masked_sigma, noisy_size, observers_of, scale_of
 from .products import Products
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
-from .size import NoisySize
 
 
 class MaskedMeasurer(ScoringMeasurer):
@@ -75,10 +74,6 @@ class MaskedMeasurer(ScoringMeasurer):
         self.observers = observers_of(self._plan)
         if acceptances:
             self._introduce(acceptances)
-
-    def suppose(self, size: NoisySize) -> None:
-        """Takes this number of records to be noisy, if it is not what parties state; marginals improve it."""
-        self._size, self.record_count = size, size.record_count
 
     def _introduce(self, acceptances: tuple[Acceptance, ...]) -> None:
         introduction = Introduction(self._release_id, acceptances)
@@ -242,12 +237,6 @@ class MaskedMeasurer(ScoringMeasurer):
     def _bounds(self, asked: MarginalQuery) -> AnswerBounds:
         sampled = self._plan.is_sampled(asked.clique)
         return marginal_bounds(self._plan, asked.view, asked.sigma, sampled=sampled)
-
-    def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
-        """Improves a noisy number of records by the sum of a noisy marginal."""
-        if self._size is not None:
-            self._size = self._size.combine_with(float(counts.sum()), sigma**2 * counts.size)
-            self.record_count = self._size.record_count
 
     def _absent(self, view: View) -> NDArray[np.float64]:
         """What the alignment adds to an answer: the people for whom all attributes of the clique are absent.

@@ -19,6 +19,7 @@ from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
 from ...common.promises.dropout import Dropout
 from ...common.protocols.masked.sampling import Sampling
+from .size import NoisySize
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,9 @@ class Measurer(ABC):
     observers: tuple[Observer, ...] = ()
     """What each observer sees, if some see more noise than was charged; otherwise empty."""
 
+    _size: NoisySize | None = None
+    """The number of records, if it is noisy and every marginal says more of it."""
+
     def __init__(self, domain: Domain, record_count: int, granted: Fraction) -> None:
         self.domain = domain
         self.record_count = record_count
@@ -115,6 +119,10 @@ class Measurer(ABC):
     def dropouts(self) -> tuple[Dropout, ...]:
         """The parties that dropped out so far; see `DropoutPlan`."""
         return ()
+
+    def suppose(self, size: NoisySize) -> None:
+        """Takes this number of records to be noisy, if it is not what parties state; marginals improve it."""
+        self._size, self.record_count = size, size.record_count
 
     def charge(self, *charges: Charge) -> None:
         """Charges the accountant before noise is drawn; the only way to spend budget.
@@ -207,6 +215,12 @@ class Measurer(ABC):
         Matrices of equal keys are the same for all views, and are multiplied once.
         """
         return {}
+
+    def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
+        """Improves a noisy number of records by the sum of a noisy marginal."""
+        if self._size is not None:
+            self._size = self._size.combine_with(float(counts.sum()), sigma**2 * counts.size)
+            self.record_count = self._size.record_count
 
     def _check(self, view: View) -> None:
         """Raises DataError if groups or boxes do not fit."""

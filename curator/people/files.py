@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
 
 from ...common.canonical.terms import decode_terms
-from ...common.errors import DataError
+from ...common.errors import DataError, ProtocolError
 from ...common.federation.card import FederationList
+from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from ...common.terms import ReleaseTerms
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of, verify_certificate
@@ -56,11 +58,14 @@ def verify_people(folder: Path, federation: FederationList | None = None) -> Ite
     certificate = PeopleCertificate.load(folder / CERTIFICATE)
     yield from check_files(certificate, folder)
     held = _certificates(folder)
+    yield _check_record(certificate, held)
     yield _check_parts(certificate, held)
     if any(one.signed is not None for one in held.values()):
         if federation is None:
             raise DataError("--federation: expected the file of all cards of a release over parties; name it")
         yield from _verify_parts(certificate, held, folder, federation)
+    elif federation is not None:
+        yield Check("form", False, "no part is signed, so not the certificate of a release over daemons")
     lifetime = certificate.lifetime
     if lifetime is not None:
         yield from _check_lifetime(certificate, lifetime, folder)
@@ -149,12 +154,41 @@ def _verify_parts(
     same = aligned == stated
     said = "at the cost that the parties signed" if same else "not at the cost that the parties signed"
     yield Check("alignment", same, said if stated != {Fraction(0)} else "none")
-    signed = [decode_terms(one.signed.terms).plan.related for one in held.values() if one.signed is not None]
-    wholes = {None if part is None else part.whole for part in signed}
-    one_release = len(signed) == len(held) and len(wholes) == 1 and None not in wholes
-    yield Check(
-        "release", one_release, "all parts are of one" if one_release else "parts of several releases"
-    )
+    yield _check_release(certificate, {digest: _terms_of(one) for digest, one in held.items()})
+
+
+def _check_release(certificate: PeopleCertificate, held: Mapping[str, ReleaseTerms | None]) -> Check:
+    """Whether all parts were signed as parts of one release, and of the tables that are stated."""
+    wholes = [() if terms is None else terms.whole for terms in held.values()]
+    one_release = all(wholes) and all(whole == wholes[0] for whole in wholes)
+    tables = {
+        digest: "" if terms is None or terms.plan.related is None else terms.plan.related.table
+        for digest, terms in held.items()
+    }
+    same = all(tables.get(part.certificate, part.table) == part.table for part in certificate.parts)
+    if one_release and same:
+        return Check("release", True, "all parts are of one")
+    return Check("release", False, "parts of several releases, or of other tables")
+
+
+def _terms_of(certificate: Certificate) -> ReleaseTerms | None:
+    """What parties signed of a part; None if nobody did, or it is damaged."""
+    if certificate.signed is None:
+        return None
+    try:
+        return decode_terms(certificate.signed.terms)
+    except ProtocolError:
+        return None
+
+
+def _check_record(certificate: PeopleCertificate, held: Mapping[str, Certificate]) -> Check:
+    """Whether the promise is for whom the parts are, and under their adjacency."""
+    # The words are the same under any adjacency.
+    words = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS).in_words
+    same = {one.plan.spec.adjacency for one in held.values()} <= {certificate.adjacency}
+    if not same or certificate.privacy_unit != words:
+        return Check("record", False, "protects somebody else, or under another adjacency, than its parts")
+    return Check("record", True, words)
 
 
 def check_files(certificate: PeopleCertificate, folder: Path) -> Iterator[Check]:

@@ -13,6 +13,7 @@ from ..people.numbers_of_rows import ROW_CLASSES
 from ..people.rows import known_columns
 from ..people.shape import Column, Family, number_name
 from ..releasing.planning.tables import PlannedTables
+from .summaries import stated_summary
 
 _CLASSES = (0, *(1 << place for place in range(ROW_CLASSES - 1)))
 """The smallest number of rows of each class."""
@@ -35,6 +36,11 @@ def _stated(family: Family, column: Column) -> KnownColumn:
         for way, place in zip((Way.FIRST, Way.SPAN), child.places, strict=False):
             if column.source == place.name:
                 return KnownColumn(name, table, way, child.name, column.before, groups)
+        for summary, said in family.summaries_in_release(child.name):
+            if column.source == said.name:
+                held = family.summarised_columns(child.name)[summary.column]
+                numbers = _starts(family, table, number_name(child.name))
+                return stated_summary(child, summary, said, held, column, numbers)
     return KnownColumn(name, table, Way.CODE, column.source, column.before, groups)
 
 
@@ -101,7 +107,12 @@ def check_names(tables: PlannedTables, family: Family) -> None:
         if table.domain is None:
             continue
         made = _made(tables, family, table.name)
-        if taken := sorted(made.intersection(table.columns)):
+        if twice := [name for place, name in enumerate(made) if name in made[:place]]:
+            raise DataError(
+                f"{table.name}: expected names of new columns that differ, got {twice[0]!r} twice; rename a "
+                "summary"
+            )
+        if taken := sorted({*made}.intersection(table.columns)):
             raise DataError(
                 f"{table.name}: expected no column {taken[0]!r}, which the release makes; rename it"
             )
@@ -113,10 +124,10 @@ def check_names(tables: PlannedTables, family: Family) -> None:
             )
 
 
-def _made(tables: PlannedTables, family: Family, name: str) -> set[str]:
+def _made(tables: PlannedTables, family: Family, name: str) -> list[str]:
     orders = {one.name: one.order for one in tables.tables}
-    found = {*family.numbers(name)}
+    found = [*family.numbers(name), *tables.said_of(name)]
     for child in family.children(name):
         if order := orders[child.name]:
-            found |= {*place_names(order, child.name)}
-    return found | ({f"step_of_{orders[name]}"} if orders[name] else set())
+            found += place_names(order, child.name)
+    return [*found, *([f"step_of_{orders[name]}"] if orders[name] else [])]

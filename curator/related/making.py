@@ -49,6 +49,7 @@ from ..releasing.bins.choosing import chosen_coding
 from ..releasing.planning.tables import PlannedTable, PlannedTables
 from ..releasing.release import Released, ReleaseOrder
 from .columns import check_names, choice_columns, stated_columns
+from .summaries import summaries_of
 
 _GUESS = 0.2
 """Relative deviation of a number of records that follows from released numbers of rows."""
@@ -144,7 +145,8 @@ class RelatedOrder:
                     parent=one.parent,
                     foreign=one.foreign,
                     ordered=bool(one.order),
-                    columns=one.columns,
+                    summaries=summaries_of(one),
+                    columns=(*one.columns, *self.tables.said_of(one.name)),
                 )
                 for one in self.tables.tables
             )
@@ -156,7 +158,8 @@ class RelatedOrder:
         domains, family = self.tables.domains, self.family
 
         def columns(name: str) -> tuple[str, ...]:
-            return (*(domains[name].names if name in domains else ()), *family.numbers(name))
+            own = domains[name].names if name in domains else ()
+            return (*own, *family.numbers(name), *self.tables.said_of(name))
 
         return shares_of(family, columns)
 

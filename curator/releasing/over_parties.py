@@ -18,7 +18,6 @@ from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.certificate import Certificate
-from ..measurers.masked import MaskedMeasurer
 from ..measurers.size import NoisySize
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
@@ -67,7 +66,7 @@ def release_over_parties(
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         order: what is released, if it is not what the plan says: the choice of bins, or a release after it.
         part: of a release of related tables; None of a single table.
-        supposed: its number of records, if it is not that of people; see `MaskedMeasurer.suppose`.
+        supposed: its number of records, if it is not that of people; see `Measurer.suppose`.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
@@ -116,7 +115,7 @@ def release_over_parties(
     # The reason as the parties signed it, also when the release is resumed on a later day.
     order = order.with_spec(about=agreement.terms.spec.about)
     measurer = agreement.measurer(asking)
-    if supposed is not None and isinstance(measurer, MaskedMeasurer):
+    if supposed is not None:
         measurer.suppose(supposed)
     check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
     made = make_release(order, agreement.terms.plan, measurer, keys, report=report)

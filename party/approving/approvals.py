@@ -77,15 +77,6 @@ class Request:
         return self.decisions[number].is_signed(public, encode_terms(self.terms), number)
 
 
-def _whole_of(terms: ReleaseTerms) -> tuple[object, ...]:
-    """What is the same in all parts of a release of related tables."""
-    part = terms.plan.related
-    assert part is not None
-    parties = tuple((entry.name, entry.slice, entry.identity) for entry in terms.plan.roster)
-    tables = tuple((one.table, one.parent, one.order) for one in part.relations)
-    return parties, tables, terms.unit, terms.spec.protocol, terms.spec.collusions, terms.plan.alignment
-
-
 class Approvals:
     """Stores requests and decisions; the daemon and the operator's commands may open it at the same time.
 
@@ -298,7 +289,7 @@ class Approvals:
         goes_on = all(
             one.curator == request.curator and one.is_approved_by(self._identity.public) for one, _ in parts
         )
-        same = _whole_of(first.terms) == _whole_of(request.terms) and part.zcdp_rho == stated.zcdp_rho
+        same = first.terms.whole == request.terms.whole
         left = part.left_rho + asked <= stated.left_rho * (1 + _ROUNDING)
         return first if goes_on and same and left else None
 

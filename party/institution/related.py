@@ -53,6 +53,16 @@ class TableRows:
             raise ProtocolError("the plan asks where rows are in an order that this party's have not")
         return Steps(self.table.domain[self.order]), self.times
 
+    def codes_of(self, column: str) -> tuple[Codes, int]:
+        """The codes of a column, shape (N,), and how many there are.
+
+        Raises:
+            ProtocolError: the table has no such column.
+        """
+        if self.table is None or column not in self.table.domain.names:
+            raise ProtocolError("the plan asks this party for a column that its table has not")
+        return self.table.column(column).astype(np.int64), self.table.domain[column].size
+
     def coded(self, coding: Coding) -> TableRows:
         """The table in the bins that a part of a release chose.
 
@@ -144,15 +154,16 @@ class RelatedRows:
         if len(asked) < len(own) or not all(column.holder in self.parents for column in asked):
             raise ProtocolError("the plan asks this party for columns that it does not know; compare holds")
         path = part.lineage(part.table)
-        lowest = next(name for name in path if any(column.table == name for column in asked))
+        lowest = next(name for name in path if any(part.table_of(column) == name for column in asked))
         path = path[path.index(lowest) :]
         if not all(name in self.tables for name in path):
             raise ProtocolError("the plan asks for rows below those of another party; compare holds")
         rows = {name: self.tables[name].rows for name in path}
         codes, sizes = {}, {}
         for column in asked:
-            found, size = _codes(column, coded)
-            at = lineage(path[: path.index(column.table) + 1], rows)
+            above = part.table_of(column)
+            found, size = _codes(column, coded, coded[above])
+            at = lineage(path[: path.index(above) + 1], rows)
             codes[column.name] = found[at].astype(code_dtype(size))
             sizes[column.name] = size
         evened = {one.table: one.evened for one in part.relations}
@@ -203,15 +214,27 @@ def read_related(settings: Sequence[TableSettings]) -> tuple[RelatedRows, Identi
     return rows, Identifiers({KEY: people})
 
 
-def _codes(column: KnownColumn, tables: Mapping[str, TableRows]) -> tuple[Codes, int]:
-    """The codes of a column at the rows of its table, and their number."""
-    held = tables[column.table]
+def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows) -> tuple[Codes, int]:
+    """The codes of a column at the rows of its table, and their number.
+
+    Args:
+        column: the column.
+        tables: all tables, in their bins.
+        held: the table of the row that has it.
+    """
     match column.way:
         case Way.CODE:
-            if held.table is None or column.source not in held.table.domain.names:
-                raise ProtocolError("the plan asks this party for a column that its table has not")
-            size = held.table.domain[column.source].size
-            found = held.table.column(column.source).astype(np.int64)
+            found, size = held.codes_of(column.source)
+        case Way.ANY | Way.COUNT | Way.TIME:
+            found, size = _of_some_codes(column, tables[column.table])
+        case Way.FIRST_ROW | Way.LAST_ROW:
+            below = tables[column.table]
+            codes, none = below.codes_of(column.source)
+            # The first row of each parent; of reversed rows, the last one.
+            step = 1 if column.way is Way.FIRST_ROW else -1
+            parents, at = np.unique(below.rows.parent[::step], return_index=True)
+            found, size = np.full(below.rows.parents, none), none + 1
+            found[parents] = codes[::step][at]
         case Way.NUMBER:
             numbers = tables[column.source].rows.numbers
             size, found = len(column.starts), np.searchsorted(column.starts[1:], numbers, "right")
@@ -224,13 +247,43 @@ def _codes(column: KnownColumn, tables: Mapping[str, TableRows]) -> tuple[Codes,
             place = [Way.FIRST, Way.SPAN].index(column.way)
             found = steps.codes_of_places(times, below.rows.parent, below.rows.parents)[place]
             size = steps.places(column.source)[place].size
-    if column.groups:
-        if len(column.groups) != size:
-            raise ProtocolError("the plan groups other codes than this party's; use the same domain file")
+    if column.groups and column.way not in (Way.ANY, Way.COUNT, Way.TIME):
+        _check_groups(column, size)
         found, size = np.array(column.groups)[found], max(column.groups) + 1
     if column.before:
         found, size = of_row_before(found, held.rows.first, size), size + 1
     return found, size
+
+
+def _of_some_codes(column: KnownColumn, below: TableRows) -> tuple[Codes, int]:
+    """What parents have of their rows with some codes: whether there is one, how many, where the first is."""
+    codes, size = below.codes_of(column.source)
+    spoken = np.ones(len(codes), dtype=np.bool_)
+    if column.groups:
+        _check_groups(column, size)
+        spoken = np.array(column.groups)[codes] == 1
+    whose, parents = below.rows.parent[spoken], below.rows.parents
+    if column.way is Way.TIME:
+        steps, times = below.in_order
+        held, at = np.unique(whose, return_index=True)
+        found = np.full(parents, len(column.starts))
+        places = steps.codes_of_firsts(times[spoken][at])
+        found[held] = np.searchsorted(column.starts[1:], places, "right")
+        return found, len(column.starts) + 1
+    numbers = np.bincount(whose, minlength=parents)
+    if column.way is Way.ANY:
+        return (numbers > 0).astype(np.int64), 2
+    return np.searchsorted(column.starts[1:], numbers, "right"), len(column.starts)
+
+
+def _check_groups(column: KnownColumn, size: int) -> None:
+    """Refuses groups of other codes than a party has.
+
+    Raises:
+        ProtocolError: there are more or fewer.
+    """
+    if len(column.groups) != size:
+        raise ProtocolError("the plan groups other codes than this party's; use the same domain file")
 
 
 def _read(

@@ -9,11 +9,11 @@ import socket
 
 from ...common.errors import DataError
 
-_FIRST, _LAST = 20_000, 32_767
+_FIRST_PORT, _LAST_PORT = 20_000, 32_767
 """Below the ports that Linux, macOS and Windows give to connections and to whoever asks for any."""
 
-_COUNT = _LAST - _FIRST + 1
-_TURNS = itertools.count(secrets.randbelow(_COUNT))
+_PORTS = _LAST_PORT - _FIRST_PORT + 1
+_TURNS = itertools.count(secrets.randbelow(_PORTS))
 """Processes begin at random places, and a process comes back to a port after all others."""
 
 
@@ -26,10 +26,9 @@ def free_port(host: str = "127.0.0.1") -> int:
     Raises:
         DataError: there is none.
     """
-    for turn in itertools.islice(_TURNS, _COUNT):
-        port = _FIRST + turn % _COUNT
+    for turn in itertools.islice(_TURNS, _PORTS):
+        port = _FIRST_PORT + turn % _PORTS
         with contextlib.suppress(OSError), socket.create_server((host, port)):
             return port
-    raise DataError(
-        f"expected a free port of {host} from {_FIRST} to {_LAST}, found none; end what listens there"
-    )
+    wanted = f"a free port of {host} from {_FIRST_PORT} to {_LAST_PORT}"
+    raise DataError(f"expected {wanted}, found none; end what listens there")

@@ -19,9 +19,7 @@ from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
 from ...curator.certificates.certificate import Certificate
-from ...curator.measurers.masked import MaskedMeasurer
 from ...curator.measurers.measurer import Measurer
-from ...curator.measurers.size import NoisySize
 from ...curator.parties.alignments import Aligned
 from ...curator.parties.asking import Asking
 from ...curator.parties.client import Connection
@@ -75,7 +73,6 @@ class Participants:
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         record_wise: see `simulate`.
         asking: recalls answers of the protocol `trusted`.
-        supposed: number of records, if people have no rows of a table; None if it is what parties state.
     """
 
     real: Table
@@ -86,7 +83,6 @@ class Participants:
     aligned: Aligned | None = None
     record_wise: bool = False
     asking: Asking | None = None
-    supposed: NoisySize | None = None
 
     @classmethod
     def in_order(
@@ -259,7 +255,7 @@ class Participants:
         )
         federation, terms = agreement.federation, agreement.terms
         if self.aligned is not None:
-            return Started(self._supposing(agreement.measurer()), terms.plan, agreement=agreement)
+            return Started(agreement.measurer(), terms.plan, agreement=agreement)
         measurer: Measurer
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
@@ -268,13 +264,8 @@ class Participants:
                 federation, terms, order.granted, table, order.spec.budget, self.asking
             )
         else:
-            measurer = self._supposing(agreement.measurer(record_wise=self.record_wise))
+            measurer = agreement.measurer(record_wise=self.record_wise)
         return Started(measurer, terms.masked_plan or held, proposal.copies, agreement)
-
-    def _supposing(self, measurer: Measurer) -> Measurer:
-        if self.supposed is not None and isinstance(measurer, MaskedMeasurer):
-            measurer.suppose(self.supposed)
-        return measurer
 
 
 def _proposal_of(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:

@@ -41,6 +41,8 @@ COLUMNS = {
         KnownColumn("sex", "patients", Way.CODE, "sex"),
         KnownColumn("number", "patients", Way.NUMBER, "stays", starts=(0, 1, 2, 4)),
         KnownColumn("first", "patients", Way.FIRST, "stays"),
+        KnownColumn("any_code", "codes", Way.ANY, "code", groups=(1, 0, 0)),
+        KnownColumn("last_ward", "stays", Way.LAST_ROW, "ward"),
         KnownColumn("previous_ward", "stays", Way.CODE, "ward", before=True),
         KnownColumn("ward", "stays", Way.CODE, "ward", groups=(0, 1, 1)),
         KnownColumn("step", "stays", Way.STEP, ""),
@@ -196,18 +198,19 @@ class Sizes:
             yield reply
 
 
-def transcript(numbers, held, table):
+def transcript(numbers, held, table, protocol="masked"):
     """Method, direction and size of every message of one part of a release, in order."""
     Sizes.seen = []
     raw = read_tables(tables_of(numbers), RELATIONS, ORDERS, np.random.default_rng(1))
     domains = {name: Domain.from_json(one) for name, one in DOMAINS.items()}
-    holders = Holders(held, collusions=0, alignment_rho=50.0)
+    collusions = 0 if protocol == "masked" else None
+    holders = Holders(held, collusions=collusions, alignment_rho=50.0)
     tables = planned_tables(raw, domains, holders)
     spec = ReleaseSpec(
         Budget(zcdp_rho=1e3),
         Adjacency.ZERO_OUT if len(held) == 1 else Adjacency.ADD_REMOVE,
-        "masked",
-        collusions=0,
+        protocol,
+        collusions=collusions,
         rows_per_person=ALL_ROWS,
     )
     rho = Fraction(0) if len(held) == 1 else Fraction(50)
@@ -240,4 +243,12 @@ def transcript(numbers, held, table):
 def test_messages_have_the_same_sizes_whatever_the_number_of_events_of_a_person(grid, table):
     found = transcript([3, 1, 2], HOLDERS[grid], table)
     assert found == transcript([3, 90, 2], HOLDERS[grid], table)
+    assert len(found) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["trusted", "indicator"])
+def test_so_have_those_of_places_that_hold_whole_people(protocol):
+    found = transcript([3, 1, 2], HOLDERS["whole"], "stays", protocol)
+    assert found == transcript([3, 90, 2], HOLDERS["whole"], "stays", protocol)
     assert len(found) > 10

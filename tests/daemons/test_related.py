@@ -1,17 +1,22 @@
 """Releases of related tables by commands, over daemons of hospitals and of parties of some tables each."""
 
 import contextlib
+import hashlib
 import json
+import shutil
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dpmosaic.common.federation.card import FederationList
+from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.release import load_people
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
 from support.related import patients
 from support.related_network import ALL, APART, cut, network
+from support.verifiers import failed_checks_of_people
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +35,12 @@ def check_ledgers(made, planned):
 @pytest.mark.parametrize(("grid", "slices"), [(APART, 1), ((ALL,), 2)], ids=["apart", "hospitals"])
 def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path, command, grid, slices):
     real = patients(people=300)
-    made = network(tmp_path / "net", cut(real, slices), grid)
+
+    def in_epsilon(text):
+        # Beside an alignment, whose noise is not Gaussian, epsilon is that of zCDP.
+        return text.replace("rho = 10000.0", "epsilon = 10000.0\ndelta = 1e-6") if grid == APART else text
+
+    made = network(tmp_path / "net", cut(real, slices), grid, plan=in_epsilon)
     out = tmp_path / "out"
     with made.running():
         assert "FIX" not in command("curator", "preflight", made.plan)
@@ -59,12 +69,98 @@ def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path
     federation = tmp_path / "federation.json"
     command("curator", "federation", made.folder / "curator", "--out", federation)
     assert "FAILED" not in command("curator", "verify", out / "certificate.json", "--federation", federation)
+    check_both_verify(out, FederationList.from_json(json.loads(federation.read_text())), grid == APART)
     said = command("query", out, "SELECT sex, COUNT(*) FROM patients GROUP BY sex")
     assert "(" in said
     found = evaluated(tmp_path, command, real, out)
     assert found["rows"]["patients"]["real"] == 300
     assert found["children"]["stays"]["orphans"] == 0
     assert found["children"]["stays"]["numbers"] < 0.1
+
+
+SAID = '{ ever_a = { ward = ["a"] }, last_ward = { what = "last", column = "ward" } }'
+
+
+@pytest.mark.parametrize(("protocol", "slices"), [("trusted", 1), ("indicator", 2)])
+def test_places_that_hold_whole_people_need_no_masks(tmp_path, command, protocol, slices):
+    real = patients(people=120)
+    made = network(
+        tmp_path / "net",
+        cut(real, slices),
+        (ALL,),
+        policy=lambda name, text: text.replace('["masked"]', f'["{protocol}"]'),
+        plan=lambda text: text.replace("collusions = 0", f'protocol = "{protocol}"').replace(
+            "[tables.stays]\n", f"[tables.stays]\nsummaries = {SAID}\n"
+        ),
+    )
+    out = tmp_path / "out"
+    with made.running():
+        planned = json.loads(command("curator", "release", made.plan, "--dry-run", "--json"))
+        command("curator", "release", made.plan, "--out", out)
+    release = load_people(out)
+    assert len(release.tables["patients"]) == 120
+    # People without stays are no records of stays, and those with few count in part.
+    stays, people = (release.releases[name].model for name in ("stays", "patients"))
+    numbers = real["stays"]["id"].value_counts() / release.family["stays"].evened
+    assert abs(stays.marginal(("ward",)).sum() - np.minimum(1, numbers).sum()) < 5
+    # Summaries that the plan names are columns of people, with which rows agree.
+    ever = real["stays"]["id"][real["stays"]["ward"] == "a"].nunique()
+    last = real["stays"].sort_values("day").groupby("id")["ward"].last().value_counts().sort_index()
+    assert np.abs(people.marginal(("ever_a",)) - [120 - ever, ever]).max() < 5
+    assert np.abs(people.marginal(("last_ward",)) - [*last, 120 - last.sum()]).max() < 5
+    joined = release.tables["stays"].merge(release.tables["patients"], on="id")
+    assert ((joined["ward"] == "a") <= joined["ever_a"]).all()
+    check_ledgers(made, planned["zcdp_rho"])
+    federation = CuratorHome.open(made.folder / "curator").federation()
+    assert failed_checks_of_people(out, federation) == set()
+
+
+STAYS = "stays, bins of columns and of numbers of rows"
+RECORDS = "codes, records"
+
+
+def check_both_verify(out, federation, aligned):
+    """Both verifiers find the release as it is, and each false statement of it, by the same checks."""
+    assert failed_checks_of_people(out, federation) == set()
+
+    def found(change, part=None):
+        copy = out.with_name("copy")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(out, copy)
+        whole = json.loads((copy / "certificate.json").read_text())
+        if part is None:
+            change(whole)
+        else:
+            form = json.loads((copy / part).read_text())
+            change(form)
+            (copy / part).write_text(json.dumps(form))
+            whole["outputs"][part] = hashlib.sha256((copy / part).read_bytes()).hexdigest()
+        (copy / "certificate.json").write_text(json.dumps(whole))
+        return failed_checks_of_people(copy, federation)
+
+    def of_other_people(form):
+        form.update(privacy_unit="One record is one row.")
+
+    def of_another_table(form):
+        form["parts"][-1]["table"] = "stays"
+
+    def without_a_signature(form):
+        form["signed"]["parties"][0]["signature"] = "00" * 64
+
+    def with_damaged_terms(form):
+        form["signed"]["terms"] = form["signed"]["terms"][:-2]
+
+    assert found(of_other_people) == {"record"}
+    assert found(lambda form: form.update(adjacency="replace-one")) == {"record"}
+    assert "release" in found(of_another_table)
+    assert found(without_a_signature, "choices/stays.json") == {f"{STAYS}: party party-1-1"}
+    assert found(with_damaged_terms, "choices/stays.json") == {f"{STAYS}: form", "release"}
+    assert f"{RECORDS}: form" in found(lambda form: form.pop("signed"), "records/codes/certificate.json")
+    stated = "epsilon" if aligned else "zcdp_rho"
+    assert found(lambda form: form["budget"].update({stated: 1.0})) == {"promise"}
+    if aligned:
+        assert found(lambda form: form["parts"].pop(0)) == {"alignment", "costs"}
+        assert found(lambda form: form["parts"][0].update(zcdp_rho="1/2")) == {"alignment", "costs"}
 
 
 def evaluated(tmp_path, command, real, out):

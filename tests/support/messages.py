@@ -11,7 +11,7 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, Co
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.values import text_of
+from dpmosaic.common.data.values import compose, text_of
 from dpmosaic.common.data.view import View
 from dpmosaic.common.history import START, Mark
 from dpmosaic.common.labels import LabelSearch
@@ -42,7 +42,8 @@ from support.terms import RELEASE_ID, terms_of, terms_with
 
 RELEASE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
 TEXTS = st.text(max_size=6)
-NAMES = st.text(min_size=1, max_size=6)
+# As tables are read, in normal form C.
+NAMES = st.text(min_size=1, max_size=6).map(compose)
 WORDS = st.integers(0, 2**32 - 1)
 POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 CATEGORIES = st.lists(

@@ -19,7 +19,8 @@ const ASKED = {
     const cards = federation && (await verifier.readFederation(verifier.parseJson(federation)));
     return verifier.verifyRelease(read, cards, folder && filesOf(folder));
   },
-  folder: async ({ folder }) => (await verifier.verifyFolder(filesOf(folder), null)).checks,
+  folder: async ({ folder, federation }) =>
+    (await verifier.verifyFolder(filesOf(folder), federation ? verifier.parseJson(federation) : null)).checks,
   digest: async ({ certificate }) =>
     verifier.hex(await verifier.digestOf(verifier.readCertificate(verifier.parseJson(certificate)))),
   terms: ({ bytes }) => (verifier.readTerms(verifier.unhex(bytes)), true),

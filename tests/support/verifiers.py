@@ -11,6 +11,7 @@ import pytest
 
 from dpmosaic.curator import dossier
 from dpmosaic.curator.certificates.verify import verify_certificate
+from dpmosaic.curator.people.files import verify_people
 
 NODE = shutil.which("node")
 SCRIPT = Path(dossier.__file__).parent / "templates" / "verify.js"
@@ -61,8 +62,20 @@ def failed_checks(certificate, federation, folder=None):
     """
     found = {one.what for one in verify_certificate(certificate, federation, folder) if not one.passed}
     if NODE is not None:
-        checks = checks_of_second(certificate.to_json(), federation, folder)
-        other = {one["what"] for one in checks if one["passed"] is False}
-        same = other == found or (other and found - other == {"recomputed"})
-        assert same, f"the second verifier says {other}, the first one {found}"
+        _check_same(found, checks_of_second(certificate.to_json(), federation, folder))
     return found
+
+
+def failed_checks_of_people(folder, federation):
+    """As `failed_checks`, of the folder of a release of related tables over parties."""
+    found = {one.what for one in verify_people(folder, federation) if not one.passed}
+    if NODE is not None:
+        _check_same(found, second("folder", folder=str(folder), federation=json.dumps(federation.to_json())))
+    return found
+
+
+def _check_same(found, checks):
+    other = {one["what"] for one in checks if one["passed"] is False}
+    left = {one for one in found - other if one.rsplit(": ")[-1] == "recomputed"}
+    same = other == found or (other and found - other == left)
+    assert same, f"the second verifier says {other}, the first one {found}"

@@ -4,6 +4,7 @@ import copy
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpmosaic.common.errors import DataError, ProtocolError
@@ -32,9 +33,19 @@ def over(holders, data=None, epsilon=EPSILON, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("holders", [HOSPITALS, APART, BOTH], ids=["hospitals", "apart", "both"])
-def test_columns_are_as_from_one_place(holders):
-    made, central = over(holders), release(epsilon=EPSILON)
+@pytest.mark.parametrize(
+    ("holders", "protocol"),
+    [
+        (HOSPITALS, "masked"),
+        (APART, "masked"),
+        (BOTH, "masked"),
+        (Holders((ALL,), slices=3), "indicator"),
+        (Holders((ALL,)), "trusted"),
+    ],
+    ids=["hospitals", "apart", "both", "indicator", "trusted"],
+)
+def test_columns_are_as_from_one_place(holders, protocol):
+    made, central = over(holders, protocol=protocol), release(epsilon=EPSILON)
     for name in ALL:
         ours, theirs = made.releases[name].model, central.releases[name].model
         known = [one for one in ours.domain.names if one in theirs.domain.names]
@@ -44,6 +55,37 @@ def test_columns_are_as_from_one_place(holders):
                 assert np.abs(found / found.sum() - wanted / wanted.sum()).sum() / 2 < 0.05
     assert set(made.tables["stays"]["id"]) <= set(made.tables["patients"]["id"])
     assert abs(len(made.tables["stays"]) / len(patients()["stays"]) - 1) < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("holders", [HOSPITALS, APART], ids=["hospitals", "apart"])
+def test_summaries_are_as_from_one_place(holders):
+    """Shares of 400 people, of which noise and drawing move few."""
+    days = {"type": "numeric", "min": 0, "max": 1000, "bins": 12, "integer": True}
+    data = patients()
+    data["stays"]["day"] = (data["stays"]["day"] - pd.Timestamp("2020-01-01")).dt.days
+    options = {
+        "domain": DOMAINS | {"stays": DOMAINS["stays"] | {"day": days}},
+        "summaries": {
+            "stays": {
+                "ever_a": {"ward": ["a"]},
+                "number_of_ab": {"what": "count", "column": "ward", "values": ["a", "b"]},
+                "first_ward": {"what": "first", "column": "ward"},
+                "last_ward": {"what": "last", "column": "ward"},
+                "to_b": {"what": "time", "column": "ward", "values": ["b"]},
+            },
+            "codes": {"has_x": {"code": ["x"]}},
+        },
+    }
+    made, central = over(holders, data, **options), release(data, EPSILON, **options)
+    for table, name in (*(("patients", name) for name in options["summaries"]["stays"]), ("stays", "has_x")):
+        found, wanted = (one.releases[table].model.marginal((name,)) for one in (made, central))
+        assert np.abs(found / found.sum() - wanted / wanted.sum()).sum() / 2 < 0.05
+        assert name in made.tables[table].columns
+    with pytest.raises(DataError, match="got 'drugs'"):
+        over(holders, data, **options | {"summaries": {"drugs": {}}})
+    with pytest.raises(DataError, match="no column 'born'"):
+        over(holders, data, **options | {"summaries": {"stays": {"born": {"ward": ["a"]}}}})
 
 
 @pytest.mark.slow

@@ -139,6 +139,10 @@ class Steps:
         later = np.searchsorted(self.gaps[1:-1], between + 1e-9, "right")
         return np.where(first, 0, 1 + later).astype(np.int64)
 
+    def codes_of_firsts(self, values: Numbers) -> NDArray[np.int64]:
+        """The bins of first values, or of what lies before them (`firsts`), shape (N,)."""
+        return np.searchsorted(self.firsts[1:-1], values + 1e-9 * self.unit, "right").astype(np.int64)
+
     def codes_of_places(
         self,
         values: Numbers,
@@ -159,7 +163,7 @@ class Steps:
         since = values - begun if self.since and begun is not None else values
         firsts = np.full(parents, len(self.firsts) - 1, dtype=np.int64)
         spans = np.full(parents, len(self.spans) - 1, dtype=np.int64)
-        firsts[held] = np.searchsorted(self.firsts[1:-1], since[starts] + 1e-9 * self.unit, "right")
+        firsts[held] = self.codes_of_firsts(since[starts])
         between = (values[ends] - values[starts]) / self.unit
         several = ends > starts
         spans[held[several]] = np.searchsorted(self.spans[1:-1], between[several] + 1e-9, "right")

@@ -455,6 +455,12 @@ const verifier = (() => {
     const found = {
       text: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(take(length(1))),
       octets: () => take(length(2)),
+      flag: () => {
+        tag(5);
+        const value = take(1)[0];
+        need(value <= 1, "a flag that is neither 0 nor 1");
+        return value === 1;
+      },
       integer: () => (tag(3), view.getBigUint64((take(8), at - 8))),
       real: () => {
         tag(4);
@@ -514,7 +520,15 @@ const verifier = (() => {
         release_id: from.text(), certificate: from.text(), zcdp_rho: from.real(),
         runs: from.byName(() => from.items(from.integer)), labels: from.byName(names), labels_delta: from.real(),
       })),
-      related: from.optional(() => need(false, "a part of a release of related tables, which is not verified here")),
+      related: from.optional(() => ({
+        whole: from.text(), zcdp_rho: from.real(), left_rho: from.real(), table: from.text(),
+        relations: from.items(() => ({ table: from.text(), parent: from.text(), order: from.text(), evened: from.integer() })),
+        columns: from.items(() => ({
+          name: from.text(), table: from.text(), way: from.text(), source: from.text(), before: from.flag(),
+          groups: from.items(from.integer), starts: from.items(from.integer),
+        })),
+        codings: from.byName(() => [from.byName(() => from.items(from.integer)), from.byName(names)]),
+      })),
       tolerated: 0n, evaluators: [], dealers: [], check: "", sample: 0n,
     };
     if (form === 1n)
@@ -567,6 +581,34 @@ const verifier = (() => {
       need(!purpose.labels, "people with all rows have no labels");
       const alone = plan.roster.length === slicesOf(plan).length;
       need(["masked", "trusted"].includes(spec.protocol) || (spec.protocol === "indicator" && alone), "a protocol that does not count people");
+    }
+    if (plan.related) {
+      checkRelated(plan.related);
+      need(spec.rows_per_person === 0n && plan.related.left_rho >= granted, "a part that counts no people, or costs more than is left");
+    }
+  };
+  // A part of a release of related tables: columns of its records are of a row, or of rows that belong to one.
+  const checkRelated = ({ whole: id, zcdp_rho: rho, left_rho: left, table, relations, columns }) => {
+    need(/^[0-9a-f]{32}$/.test(id) && left > 0 && left <= rho, "a part of no whole, or of another cost than the whole");
+    const parents = new Map();
+    relations.forEach((one, place) => {
+      const known = place ? parents.has(one.parent) : one.parent === "";
+      need(known && !parents.has(one.table) && one.evened >= 1n, "tables that are no tree");
+      parents.set(one.table, one.parent);
+    });
+    need(parents.has(table), "records of none of the tables");
+    const above = [table];
+    while (parents.get(above.at(-1))) above.push(parents.get(above.at(-1)));
+    const summaries = ["any", "count", "time", "first row", "last row"];
+    for (const one of columns) {
+      need(["code", "number", "first", "span", "step", ...summaries].includes(one.way), "a column that follows in an unknown way");
+      const holder = ["number", "first", "span"].includes(one.way) ? parents.get(one.source) : one.table;
+      const row = summaries.includes(one.way) ? parents.get(one.table) : one.table;
+      need(above.includes(row) && holder === one.table && !(one.before && row !== table), "a column that the records do not have");
+      const rising = one.starts.every((start, i) => (i ? start > one.starts[i - 1] : start === 0n));
+      need(["number", "count", "time"].includes(one.way) === one.starts.length > 0 && rising, "numbers of rows in no order");
+      const groups = new Set(one.groups);
+      need(!groups.size || one.groups.every((group) => group < groups.size), "groups that are of no code");
     }
   };
   const checkPartition = (plan) => {
@@ -1275,9 +1317,39 @@ const verifier = (() => {
     }
     return checks;
   };
-  const verifyPeople = async (form, files) => {
+  // The parts of a release over parties: each as its parties signed it, and all of them of one release.
+  const OF_RECORDS = "records";
+  const OF_ALIGNMENT = "the alignment of people";
+  const folderOf = (table) => Array.from(table, (letter) => (/[\p{L}\p{N}_-]/u.test(letter) ? letter : "_")).slice(0, 100).join("");
+  const wholeOf = ({ spec, plan }) => {
+    const { related, alignment } = plan;
+    const roster = plan.roster.map(({ name, slice, identity }) => [name, slice, hex(identity)]);
+    const tables = related.relations.map(({ table, parent, order }) => [table, parent, order]);
+    const aligned = alignment && [alignment.alignment_id, alignment.population, alignment.people, fractionText(alignment.zcdp_rho), alignment.match_keys];
+    return written([related.whole, related.zcdp_rho, roster, tables, spec.adjacency, spec.rows_per_person, spec.protocol, spec.collusions, aligned]);
+  };
+  const partsChecks = async (certificate, parts, files, federation) => {
+    const checks = [];
+    for (const { table, of: what, certificate: digest } of certificate.parts) {
+      if (!parts.has(digest)) continue;
+      const own = what === OF_RECORDS ? inside(files, `${OF_RECORDS}/${folderOf(table)}/`) : null;
+      for (const one of await verifyRelease(parts.get(digest).made, federation, own)) checks.push({ ...one, what: `${table}, ${what}: ${one.what}` });
+    }
+    const costs = (values, none) => written(Array.from(new Set(values.length ? values : none)).sort());
+    const signed = costs(Array.from(parts.values(), ({ made }) => (made.plan.alignment ? fractionText(made.plan.alignment.zcdp_rho) : "0")), []);
+    const stated = costs(certificate.parts.filter((part) => part.of === OF_ALIGNMENT).map((part) => fractionText(part.zcdp_rho)), ["0"]);
+    const good = stated === written(["0"]) ? "none" : "at the cost that the parties signed";
+    checks.push(check("alignment", signed === stated, good, "not at the cost that the parties signed"));
+    const terms = new Map(Array.from(parts, ([digest, { made }]) => [digest, termsOf(made)]));
+    const related = Array.from(terms.values()).every((one) => one && one.plan.related);
+    const wholes = related && new Set(Array.from(terms.values(), wholeOf));
+    const tables = certificate.parts.every(({ table, certificate: digest }) => !terms.has(digest) || (related && terms.get(digest).plan.related.table === table));
+    checks.push(check("release", related && wholes.size === 1 && tables, "all parts are of one", "parts of several releases, or of other tables"));
+    return { checks, terms: Array.from(terms.values()).find((one) => one) || null };
+  };
+  const verifyPeople = async (form, files, federation) => {
     const certificate = readPeople(form);
-    const checks = [{ what: "signatures", passed: null, finding: "nobody signs a release from one place: it is the word of who made it" }];
+    const checks = [];
     for (const [name, stated] of certificate.outputs) {
       const proper = name && !name.startsWith("/") && !name.includes("\\") && !name.split("/").includes("..");
       const found = proper && files.has(name) && (await sha256Hex(await files.get(name)())) === stated;
@@ -1292,27 +1364,43 @@ const verifier = (() => {
       if (/^(records\/[^/]+\/certificate\.json|choices\/[^/]+\.json)$/.test(path)) {
         const made = readCertificate(jsonOf(await read()));
         const cost = plus(exact(nextUp(Number(made.promise.zcdp_rho_spent))), made.plan.bins ? exact(made.plan.bins.zcdp_rho) : [0n, 1n]);
-        parts.set(hex(await digestOf(made, new Map())), { made, cost });
-        for (const one of unsignedChecks(made)) if (one.passed === false) checks.push({ ...one, what: `${path}: ${one.what}` });
+        parts.set(hex(await digestOf(made, new Map())), { made, cost, path });
       }
+    const made = Array.from(parts.values(), (part) => part.made);
+    const words = unitInWords({ rows: 0n }, 1);
+    const record_ = certificate.privacy_unit === words && made.every((one) => one.plan.spec.adjacency === certificate.adjacency);
+    checks.push(check("record", record_, words, "protects somebody else, or under another adjacency, than its parts"));
     const stated = certificate.parts.every((part) => !part.certificate || (parts.has(part.certificate) && equal(parts.get(part.certificate).cost, part.zcdp_rho)));
     const named = new Set(certificate.parts.map((part) => part.certificate));
     const all = Array.from(parts.keys()).every((digest) => named.has(digest));
     checks.push(check("parts", stated && all, `${certificate.parts.length}, as their certificates say`, "one is not as its certificate in the folder says, or a certificate is that of no part"));
+    let terms = null;
+    if (made.some((one) => one.signed)) {
+      const found = await partsChecks(certificate, parts, files, federation);
+      checks.push(...found.checks);
+      terms = found.terms;
+    } else {
+      if (federation) checks.push(check("form", false, "", "no part is signed, so not the certificate of a release over the institutions of these cards"));
+      checks.push({ what: "signatures", passed: null, finding: "nobody signs a release from one place: it is the word of who made it" });
+      for (const part of parts.values())
+        for (const one of unsignedChecks(part.made)) if (one.passed === false) checks.push({ ...one, what: `${part.path}: ${one.what}` });
+    }
     const { lifetime } = certificate;
     if (lifetime) checks.push(...(await lifetimeChecks(certificate, files)));
     const parted = sum(certificate.parts.map((part) => part.zcdp_rho));
     const spent = lifetime ? plus(parted, lifetime.zcdp_rho_earlier) : parted;
     const { budget } = certificate;
     const left = budget.delta === null ? null : Number(budget.delta) - certificate.parts.reduce((total, part) => total + Number(part.labels_delta), 0);
-    const epsilon = left === null ? null : gaussianEpsilon(muOf(spent), left);
+    // The noise of an alignment is another than Gaussian.
+    const aligned = certificate.parts.some((part) => part.of === OF_ALIGNMENT);
+    const epsilon = left === null ? null : aligned ? zcdpEpsilon(rounded(spent), left) : gaussianEpsilon(muOf(spent), left);
     const costs = equal(spent, certificate.zcdp_rho_spent) && (epsilon === null ? certificate.epsilon_spent === null : certificate.epsilon_spent !== null && near(Number(certificate.epsilon_spent), epsilon, 1e-9));
     checks.push(check("costs", costs, "add up", "do not add up to what is stated"));
     const kept = budget.epsilon === null ? !less(exact(budget.zcdp_rho), spent) : epsilon !== null && epsilon <= Number(budget.epsilon) * (1 + 1e-12);
     checks.push(check("promise", kept, `kept${epsilon === null ? "" : `: epsilon ${epsilon.toPrecision(6)} at delta ${Number(budget.delta)}`}`, "more was spent than promised"));
-    const labels = [...certificate.labels, ...Array.from(parts.values()).flatMap((part) => part.made.labels)];
+    const labels = [...certificate.labels, ...made.flatMap((one) => one.labels)];
     checks.push(check("label", certificate.differentially_private && !labels.length, "differentially private", "labelled as not a private release"));
-    return { certificate, checks };
+    return { certificate, federation, terms, checks };
   };
 
   /** Verifies the release in a folder.
@@ -1320,9 +1408,9 @@ const verifier = (() => {
   const verifyFolder = async (files, federation) => {
     need(files.has("certificate.json"), "expected a folder with a certificate.json, found none");
     const form = jsonOf(await files.get("certificate.json")());
-    if (form instanceof Map && form.get("format") === FORMAT.people) return { kind: "people", ...(await verifyPeople(form, files)) };
-    const certificate = readCertificate(form);
     const cards = federation ? await readFederation(federation) : null;
+    if (form instanceof Map && form.get("format") === FORMAT.people) return { kind: "people", ...(await verifyPeople(form, files, cards)) };
+    const certificate = readCertificate(form);
     const checks = await verifyRelease(certificate, cards, files);
     return { kind: certificate.signed ? "parties" : "one place", certificate, federation: cards, terms: termsOf(certificate), checks };
   };

@@ -6,7 +6,7 @@ from ....common.errors import MosaicError
 from ....common.forms.options import keys_of
 from ....common.forms.several import TEXTS, Either, ListOf
 from ....common.forms.tables import Cases, Key, MapOf, Table
-from ....common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
+from ....common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Scalar, Text, whole
 from ....common.protocols.aligned import Population
 from ....common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
 from ....common.protocols.registry import protocol_names
@@ -42,6 +42,11 @@ _TABLE = Table(
             'Column that holds the key of another table = that table: { id = "patients" }.',
         ),
         "order": Key(_COLUMN, "The column by which rows of one parent are in order."),
+        "summaries": Key(
+            MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
+            'What rows of the other table say of these: { stroke = { code = ["I63"] } }; also first, last, '
+            "count and time.",
+        ),
     }
 )
 

@@ -28,7 +28,7 @@ from ...parties.direct_streams import DirectStreams
 from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
-from .tables import PlannedTables
+from .tables import PlannedTables, check_protocol
 
 _CALLS = {"call_seconds": "call_s", "tries": "tries", "away_seconds": "away_s"}
 """Keys of [network] -> fields of `RetryPolicy`."""
@@ -208,11 +208,7 @@ def _tables(form: Mapping[str, Any], folder: Path, spec: ReleaseSpec) -> Planned
         raise DataError(
             f"plan: related tables are released for people with all rows; set {ROWS_PER_PERSON} = {ALL!r}"
         )
-    if spec.protocol != MASKED.name:
-        raise DataError(
-            f"plan: related tables are released with the protocol {MASKED.name!r} as yet, got "
-            f"{spec.protocol!r}; choose it"
-        )
+    check_protocol(spec.protocol, [len(piece["parties"]) for piece in slices])
     if "alignment" not in form and any(len(piece["parties"]) > 1 for piece in slices):
         raise DataError(
             "plan: parties that hold different tables of the same people are aligned by their keys; add "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
 from ....common.data.related.steps import check_order
 from ....common.errors import DataError
+from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ....common.protocols.related import Relation
 
 
@@ -25,6 +26,7 @@ class PlannedTable:
         parent: the table to whose rows its rows belong; empty for that of people.
         foreign: its column that holds the parent's key; empty for that of people.
         order: column by which rows of a parent are in order; empty for the order of the parties' sources.
+        summaries: columns of the parent, by name, that say something of its rows of this table, as stated.
     """
 
     name: str
@@ -33,6 +35,7 @@ class PlannedTable:
     parent: str
     foreign: str
     order: str
+    summaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, section: Mapping[str, Any], folder: Path) -> PlannedTable:
@@ -47,7 +50,7 @@ class PlannedTable:
         ((foreign, parent),) = belongs.items()
         domain = Domain.load(folder / section["domain"]) if "domain" in section else None
         order, key = section.get("order", ""), section.get("key", "")
-        return cls(name, domain, key, parent, foreign, order).checked()
+        return cls(name, domain, key, parent, foreign, order, section.get("summaries", {})).checked()
 
     def checked(self) -> PlannedTable:
         """This table, if it can be released over parties.
@@ -147,6 +150,10 @@ class PlannedTables:
                     "the plan says, got those of other tables; fix the plan"
                 )
 
+    def said_of(self, table: str) -> tuple[str, ...]:
+        """The columns of a table that say something of its rows below."""
+        return tuple(said for one in self.tables if one.parent == table for said in one.summaries)
+
     def _columns(self, table: str) -> tuple[str, ...]:
         return self.domains[table].names if table in self.domains else ()
 
@@ -159,6 +166,25 @@ class PlannedTables:
     def relations(self) -> tuple[Relation, ...]:
         """What each table belongs to."""
         return tuple(Relation(one.name, one.parent, one.order) for one in self.tables)
+
+
+def check_protocol(protocol: str, parties: Sequence[int]) -> None:
+    """Refuses a protocol that does not count the people of related tables.
+
+    Args:
+        protocol: its name.
+        parties: number of parties of each slice.
+
+    Raises:
+        DataError: it does not count them over these parties.
+    """
+    whole = protocol in (TRUSTED.name, INDICATOR.name) and max(parties) == 1
+    if protocol != MASKED.name and not whole:
+        raise DataError(
+            f"plan: related tables are released with {MASKED.name!r}, or with {INDICATOR.name!r} or "
+            f"{TRUSTED.name!r} where one party of each slice holds all of them, got {protocol!r}; choose "
+            f"{MASKED.name!r}"
+        )
 
 
 def _in_order(tables: Sequence[PlannedTable]) -> tuple[PlannedTable, ...]:

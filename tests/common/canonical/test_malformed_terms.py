@@ -473,6 +473,15 @@ RELATED = RelatedPart(
         {"table": "people"},
         {"columns": (KnownColumn("a", "people", Way.CODE, "x", before=True),)},
         {"columns": (KnownColumn("a", "people", Way.NUMBER, "others", starts=(0, 1)),)},
+        # Of its own rows a table has no numbers: those of parents would stand at rows of other people.
+        {"columns": (KnownColumn("a", "stays", Way.NUMBER, "stays", starts=(0, 1)),)},
+        {"columns": (KnownColumn("a", "stays", Way.FIRST, "stays"),)},
+        {"columns": (KnownColumn("a", "stays", Way.SPAN, "stays"),)},
+        {"columns": (KnownColumn("a", "people", Way.NUMBER, "people", starts=(0, 1)),)},
+        # People belong to nobody, and the rows of stays are not those of people.
+        {"columns": (KnownColumn("a", "people", Way.ANY, "sex"),)},
+        {"columns": (KnownColumn("a", "stays", Way.LAST_ROW, "ward", before=True),)},
+        {"columns": (KnownColumn("a", "others", Way.COUNT, "ward", starts=(0, 1)),)},
     ],
 )
 def test_an_inconsistent_part_of_related_tables_is_refused(change):
@@ -481,11 +490,19 @@ def test_an_inconsistent_part_of_related_tables_is_refused(change):
 
 
 @pytest.mark.parametrize("starts", [(), (1, 2), (0, 2, 2)])
-def test_numbers_of_rows_have_increasing_starts(starts):
+@pytest.mark.parametrize("way", [Way.NUMBER, Way.COUNT, Way.TIME])
+def test_numbers_of_rows_have_increasing_starts(way, starts):
     with pytest.raises(DataError, match="increasing starts"):
-        KnownColumn("b", "people", Way.NUMBER, "stays", starts=starts)
+        KnownColumn("b", "people", way, "stays", starts=starts)
 
 
-def test_groups_are_all_of_some_code():
+@pytest.mark.parametrize("way", [Way.CODE, Way.ANY, Way.FIRST_ROW, Way.SPAN])
+def test_others_have_no_starts(way):
+    with pytest.raises(DataError, match="increasing starts"):
+        KnownColumn("b", "people", way, "stays", starts=(0, 1))
+
+
+@pytest.mark.parametrize("groups", [(0, 2), (1,), (0, 1 << 63)])
+def test_groups_are_all_of_some_code(groups):
     with pytest.raises(DataError, match="groups that are all"):
-        KnownColumn("a", "stays", Way.STEP, "", groups=(0, 2))
+        KnownColumn("a", "stays", Way.STEP, "", groups=groups)

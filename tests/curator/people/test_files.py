@@ -16,6 +16,8 @@ from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import file_name, verify_people
 from dpmosaic.curator.results.table_format import TableFormat
 from support.related import release
+from support.two_releases import listed
+from support.verifiers import failed_checks_of_people
 
 pytestmark = pytest.mark.slow
 
@@ -155,6 +157,14 @@ def _smaller_promise(form):
     form["budget"]["epsilon"] = 0.5
 
 
+def _of_rows(form):
+    form["privacy_unit"] = "One record is one row."
+
+
+def _under_another_adjacency(form):
+    form["adjacency"] = "replace-one"
+
+
 def _labelled(form):
     form["labels"] = ["a label"]
 
@@ -170,6 +180,8 @@ def _of_another(form):
         (_without_a_part, "parts"),
         (_smaller_epsilon, "costs"),
         (_smaller_promise, "promise"),
+        (_of_rows, "record"),
+        (_under_another_adjacency, "record"),
         (_labelled, "label"),
         (_of_another, "parts"),
     ],
@@ -177,6 +189,10 @@ def _of_another(form):
 def test_a_changed_certificate_is_found(folder, change, found):
     edited(folder, change)
     assert found in failed(folder)
+
+
+def test_a_release_from_one_place_is_none_of_the_institutions_of_cards(folder):
+    assert failed_checks_of_people(folder, listed([], None)) == {"form"}
 
 
 def test_a_part_of_another_release_is_found(folder, made, tmp_path):

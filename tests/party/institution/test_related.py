@@ -65,6 +65,40 @@ def test_records_are_rows_in_their_order_with_what_is_above_and_before_them(tmp_
     assert made.record_count == 3
 
 
+def test_a_person_has_what_summaries_say_of_their_rows(tmp_path):
+    """Person 1 has y on day 9; person 2 has y, x and x on days 3, 4 and 5; person 3 has no stay."""
+    rows, _ = read_related(settings(tmp_path))
+    is_x = (1, 0)
+    columns = (
+        KnownColumn("any_x", "stays", Way.ANY, "ward", groups=is_x),
+        KnownColumn("number_of_x", "stays", Way.COUNT, "ward", groups=is_x, starts=(0, 1, 2)),
+        KnownColumn("number", "stays", Way.COUNT, "ward", starts=(0, 1, 2)),
+        KnownColumn("first", "stays", Way.FIRST_ROW, "ward"),
+        KnownColumn("last", "stays", Way.LAST_ROW, "ward"),
+        KnownColumn("last_or_none", "stays", Way.LAST_ROW, "ward", groups=(0, 1, 1)),
+        # The order has the bins 0 to 4 and 5 to 9.
+        KnownColumn("to_x", "stays", Way.TIME, "ward", groups=is_x, starts=(0, 1)),
+        KnownColumn("to_y", "stays", Way.TIME, "ward", groups=(0, 1), starts=(0, 1)),
+    )
+    stated = RelatedPart("a" * 32, 1.0, 1.0, "people", RELATIONS, columns)
+    made = rows.records(stated, tuple(one.name for one in columns))
+    found = {name: made.table.column(name).tolist() for name in made.domain.names}
+    assert found == {
+        "any_x": [0, 1, 0],
+        "number_of_x": [0, 2, 0],
+        "number": [1, 2, 0],
+        "first": [1, 1, 2],
+        "last": [1, 0, 2],
+        "last_or_none": [1, 0, 1],
+        "to_x": [2, 0, 2],
+        "to_y": [1, 0, 2],
+    }
+    assert made.weights.tolist() == [WEIGHT_PARTS] * 3
+    assert stated.held_by(("people",)) == ()
+    assert stated.following_from(("stays.ward",)) == tuple(one.name for one in columns)
+    assert stated.following_from(("stays.day",)) == ("first", "last", "last_or_none", "to_x", "to_y")
+
+
 def test_rows_of_few_weigh_less_where_numbers_are_evened(tmp_path):
     rows, _ = read_related(settings(tmp_path))
     even = (RELATIONS[0], Relation("stays", "people", "day", 2))
@@ -133,6 +167,9 @@ def test_a_plan_has_to_relate_and_order_tables_as_the_party_does(tmp_path):
         (KnownColumn("x", "stays", Way.CODE, "none"), "its table has not"),
         (KnownColumn("x", "stays", Way.CODE, "ward", groups=(0, 1, 1)), "groups other codes"),
         (KnownColumn("x", "people", Way.STEP, ""), "an order that this party's have not"),
+        (KnownColumn("x", "stays", Way.ANY, "none"), "its table has not"),
+        (KnownColumn("x", "stays", Way.ANY, "ward", groups=(0, 1, 1)), "groups other codes"),
+        (KnownColumn("x", "stays", Way.FIRST_ROW, "ward", groups=(0, 1)), "groups other codes"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(tmp_path, column, said):

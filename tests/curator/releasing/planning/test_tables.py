@@ -76,7 +76,10 @@ def test_a_party_alone_in_its_slice_holds_all_tables(tmp_path):
     [
         (('rows_per_person = "all"', ""), "people with all rows"),
         (("rho = 1.0", 'rho = 1.0\ndomain = "people.json"'), "either domain in .release. or .tables.NAME."),
-        (("rho = 1.0", 'rho = 1.0\nprotocol = "indicator"'), "the protocol 'masked' as yet"),
+        (
+            ("rho = 1.0", 'rho = 1.0\nprotocol = "indicator"'),
+            "where one party of each slice holds all of them",
+        ),
         (("rho = 1.0", 'rho = 1.0\ntarget = "sex"'), "target in .release. goes with a single table"),
         (("[alignment]\nrho = 0.002", ""), "aligned by their keys"),
         (('a = ["people"]', 'a = ["people", "codes"]'), "hold each of people, stays, codes once"),
