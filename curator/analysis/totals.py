@@ -142,6 +142,8 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
         parts[:, chosen] = terms.minimise(centred[:, chosen], records)
         explained[:, chosen] = terms.centred_sums(parts[:, chosen])
     rest = centred - explained
+    # A constant has no error: its sum over the table is known with the number of records.
+    rest -= terms.spread @ rest / terms.spread.sum()
     within = 0.0 if inside is None else inside
     spread_evenly = inside_bins(evidence, support.clique) ** 2 * within
     noisy = parts * terms.sigmas[:, None]

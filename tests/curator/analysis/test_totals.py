@@ -71,7 +71,8 @@ def test_without_noise_sums_of_measured_interactions_are_those_of_the_table():
     assert found.values == pytest.approx(real @ functions, rel=1e-3)
     assert found.released == pytest.approx(other @ functions)
     assert found.reach == pytest.approx(1, abs=1e-4)
-    assert np.all(np.diag(found.unexplained) < 1e-4 * np.diag(found.sampling) * 5000)
+    # Neither do constants: the records that may be anywhere move a function's mean.
+    assert np.all(np.diag(found.unexplained) < 1e-6 * np.diag(found.sampling))
 
 
 def test_what_was_not_measured_is_taken_from_the_release():
@@ -101,7 +102,7 @@ def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
         records * centred.T @ variance @ centred + 20.0**2 * np.eye(centred.shape[1]),
         records * centred.T @ variance @ target_centred,
     )
-    rest = target - centred @ parts
+    rest = target_centred - centred @ parts
     assert np.diag(found.noise) == pytest.approx(20.0**2 * (parts**2).sum(axis=0), rel=1e-6)
     assert np.diag(found.unexplained) == pytest.approx(records * np.diag(rest.T @ variance @ rest), rel=1e-6)
 
