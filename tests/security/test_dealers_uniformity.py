@@ -10,7 +10,7 @@ import pytest
 from dpmosaic.common.dealing import dealing
 from dpmosaic.common.protocols.masked.masks import Mask, Masks
 from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
-from dpmosaic.party.answerers.masked import rows, session
+from dpmosaic.party.answerers.masked import rows
 from support.dealer_views import PARTIES, DealtRelease, table_of
 from support.forgetting import ZEROS, forget, forget_sealing, forget_where
 from support.words import rejected
@@ -75,7 +75,7 @@ def same_pads(monkeypatch):
     def shared(pair, kind, chain):
         return pad(dealing.RandomStream.from_seed(3), kind, chain)
 
-    for module in (dealing, session, rows):
+    for module in (dealing, rows):
         monkeypatch.setattr(module, "pad_stream", shared)
 
 

@@ -205,11 +205,11 @@ def test_without_a_seed_noise_comes_from_the_operating_system_and_with_one_it_is
     assert not one.certificate.labels
     assert one.certificate.differentially_private
     values = [{n: r.published.evidence.known for n, r in each.releases.items()} for each in (one, other)]
-    assert all(
-        not np.array_equal(known.values, values[1][name][clique].values)
-        for name, held in values[0].items()
-        for clique, known in held.items()
-    )
+    # Which marginals are measured, and in which bins, depends on noise too.
+    both = [(held, values[1][name], clique) for name, held in values[0].items() for clique in held]
+    both = [(held[clique], other[clique]) for held, other, clique in both if clique in other]
+    assert both
+    assert not any(np.array_equal(held.values, other.values) for held, other in both)
     seeded = release(seed=5)
     assert not seeded.certificate.differentially_private
     assert any("seed" in label for label in seeded.certificate.labels)
@@ -370,7 +370,7 @@ def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(mo
     made, found = release(epsilon=300.0, mechanism="mosaic"), []
     for most in (1 << 20, 150):
         monkeypatch.setattr(drawing, "_DRAWN_AT_ONCE", most)
-        distances = evaluate(patients(), made.generate(400), RELATIONS, ORDER)
+        distances = evaluate(patients(), made.generate(400, seed=1), RELATIONS, ORDER)
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])
         assert {one.orphans for one in distances.values()} == {0.0}
     assert np.abs(np.subtract(*found)).max() < 0.02

@@ -26,9 +26,8 @@ _SENT = {name for name, method in METHODS.items() if method.output_type is not p
 FRAMES = (
     ("common.crypto.envelope", "FRAME_BYTES", TAG_BYTES),
     ("common.crypto.envelope", "_CHUNK_BYTES", 0),
+    ("common.frames", "FRAME_BYTES", TAG_BYTES),
     ("common.wire.streams", "FRAME_BYTES", TAG_BYTES),
-    ("curator.parties.client", "FRAME_BYTES", TAG_BYTES),
-    ("party.answerers.alignment.passing", "FRAME_BYTES", 0),
 )
 """Sizes of frames, and how many bytes each is longer than what a frame carries."""
 
