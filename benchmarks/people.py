@@ -55,8 +55,8 @@ FEW = 4
 CHILDREN = (3, 5, 10)
 """Largest numbers of rows per parent that `dpsynth.relational` is given."""
 
-ITERATIONS = 1000
-"""Those of its estimation: ten times as many as in its own example."""
+ITERATIONS = 100
+"""Those of its estimation, as in its own example."""
 
 FEW_VALUES = 30
 """Numbers of at most so many values are categories for it."""
