@@ -14,7 +14,7 @@ from ..later import np
 from .counting import COUNTED_AT_ONCE, count_cells
 from .domain import Clique, Domain
 from .grouping import Groups, grouped_shape
-from .rows import Rows, codes_digest
+from .rows import Rows, codes_digest, count_one_by_one
 from .table import Table
 from .vectors import Vectors
 
@@ -233,9 +233,7 @@ class PlacedPeople:
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals; see `Table.marginals`."""
-        asked = list(cliques)
-        views = groups or [()] * len(asked)
-        return [self.marginal(clique, of) for clique, of in zip(asked, views, strict=True)]
+        return count_one_by_one(self, cliques, groups)
 
 
 def _no_single_cell() -> DataError:
