@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
+_Cells = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +42,7 @@ def trend(people: int, years: int, rng: np.random.Generator) -> Panel:
         job = np.where(changes, (job + rng.integers(0, 2, people) + (sex == "m")) % 4, job)
         income = 0.9 * income + 3 + 0.5 * year * (job == 1) + rng.normal(0, 2.5, people)
         region = np.where(rng.random(people) < 0.05, rng.choice(list("abcdef"), people), region)
-        rows = {
-            "id": np.arange(people),
-            "year": year,
-            "born": born,
-            "sex": sex,
-            "job": np.array(["work", "school", "home", "none"])[job],
-            "income": income.clip(0, 99).round().astype(int),
-            "region": region,
-        }
-        parts.append(pd.DataFrame(rows)[held])
+        parts.append(_rows_of(year, born, sex, job, income, region)[held])
         held &= rng.random(people) > 0.06 + 0.05 * (job == 3)
     rows = pd.concat(parts, ignore_index=True)
     return Panel(
@@ -81,8 +76,18 @@ def steady(people: int, years: int, rng: np.random.Generator) -> Panel:
         income = 0.9 * income + 3 + 0.6 * (job == 0) - 0.6 * (job == 3) + rng.normal(0, 2.5, people)
         moves = rng.random(people) < 0.05
         region = np.where(moves, rng.choice(list("abcdef"), people, p=shares), region)
-        rows = {
-            "id": np.arange(people),
+        parts.append(_rows_of(year, born, sex, job, income, region)[held])
+        held &= rng.random(people) > 0.06 + 0.05 * (job == 3)
+    return Panel(pd.concat(parts, ignore_index=True), like.per_person, like.domain)
+
+
+def _rows_of(
+    year: int, born: _Cells, sex: _Cells, job: _Cells, income: _Cells, region: _Cells
+) -> pd.DataFrame:
+    """A row of each person of `trend` and `steady`."""
+    return pd.DataFrame(
+        {
+            "id": np.arange(len(born)),
             "year": year,
             "born": born,
             "sex": sex,
@@ -90,9 +95,7 @@ def steady(people: int, years: int, rng: np.random.Generator) -> Panel:
             "income": income.clip(0, 99).round().astype(int),
             "region": region,
         }
-        parts.append(pd.DataFrame(rows)[held])
-        held &= rng.random(people) > 0.06 + 0.05 * (job == 3)
-    return Panel(pd.concat(parts, ignore_index=True), like.per_person, like.domain)
+    )
 
 
 def clinic(people: int, years: int, rng: np.random.Generator) -> Panel:
