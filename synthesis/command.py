@@ -285,6 +285,7 @@ def _command(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _formulas(people: PeopleRelease, table_format: TableFormat) -> list[str]:
     """A warning that names columns of related tables that a spreadsheet would run as formulas, if any."""
+    from ..curator.results.outputs import formula_note
     from ..curator.results.spreadsheets import attributes_like_formulas
 
     if table_format is not TableFormat.CSV:
@@ -295,10 +296,8 @@ def _formulas(people: PeopleRelease, table_format: TableFormat) -> list[str]:
         for name in attributes_like_formulas(release.domain)
         if table in people.frames and name in people.frames[table].columns
     ]
-    return [
-        f"a name or label begins like a formula in: {', '.join(map(repr, names))}. A spreadsheet may run it; "
-        "open the tables as text, or use --format parquet"
-    ] * bool(names)
+    said = formula_note(names, "open the tables as text, or use --format parquet")
+    return [] if said is None else [said]
 
 
 @contextmanager

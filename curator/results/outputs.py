@@ -183,12 +183,23 @@ def formula_warning(domain: Domain, table_file: TableFile) -> str | None:
     """
     if table_file.table_format is not TableFormat.CSV or table_file.spreadsheet_safe:
         return None
-    names = attributes_like_formulas(domain)
+    return formula_note(
+        attributes_like_formulas(domain), "use --spreadsheet-safe to write an apostrophe before it"
+    )
+
+
+def formula_note(names: Sequence[str], remedy: str) -> str | None:
+    """The warning about columns whose text a spreadsheet would run as a formula; None without any.
+
+    Args:
+        names: of the columns.
+        remedy: what to do.
+    """
     if not names:
         return None
     return (
         f"a name or label begins like a formula in: {', '.join(map(repr, names))}. A spreadsheet may run it; "
-        "use --spreadsheet-safe to write an apostrophe before it"
+        f"{remedy}"
     )
 
 
