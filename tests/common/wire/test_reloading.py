@@ -69,9 +69,10 @@ def offered(monkeypatch):
 def port(offered):
     made = Port()
     yield made
+    # First: a look that has just begun would wait for an answer of this port.
+    made.listener.close()
     made.certificates.stop()
     made.certificates.close()
-    made.listener.close()
 
 
 def is_open(link):
