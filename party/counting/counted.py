@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.errors import DataError
-from ..sources.source import CONFIG
+from ..sources.memory import CONFIG
 from ..sources.sql import one_file
 from .engines.engine import Check, run
 

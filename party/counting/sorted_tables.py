@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
-from ..sources.source import CONFIG
+from ..sources.memory import CONFIG
 from ..sources.sql import quote
 from .engines.folders import PrivateFolder
 

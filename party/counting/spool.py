@@ -22,7 +22,7 @@ from ...common.data.grouping import Groups
 from ...common.data.rows import Rows
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
-from ..sources.source import CONFIG
+from ..sources.memory import CONFIG
 from ..sources.sql import quote, quoted_file
 from .counted import Copy
 from .engines.folders import PrivateFolder

@@ -19,7 +19,8 @@ from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .headers import check_different
 from .ordering import check_decided
-from .source import CONFIG, FileSource, Queried, Scanned
+from .memory import CONFIG, connect_small
+from .source import FileSource, Queried, Scanned
 from .sql import quote
 
 _QUERY_BYTES = 1 << 20
@@ -64,7 +65,7 @@ class QuerySource(Scanned):
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        with self._connect() as connection:
+        with self._connect(alone=True) as connection:
             described = self.query(connection, f"DESCRIBE {self._select}")
         names = tuple(map(compose, described["column_name"]))
         check_different(self.name, names, "; rename one of them")
@@ -75,7 +76,7 @@ class QuerySource(Scanned):
         # A comment at its end does not hide the bracket.
         return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')}\n)"
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self, alone: bool) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=CONFIG | {"file_search_path": str(self.folder)})
         if self.database is not None:
             name = '"' + self.database.stem.replace('"', '""') + '"'
@@ -119,7 +120,7 @@ def _check_select(sql: str) -> None:
     Raises:
         DataError: it is not.
     """
-    with duckdb.connect(config=CONFIG) as connection:
+    with connect_small() as connection:
         try:
             [answer] = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
             form = json.loads(answer[0])

@@ -29,6 +29,7 @@ from ...common.processes.blocks import made_in_order
 from .cells import ZONED, cells_for, compose_columns, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
 from .headers import check_different
+from .memory import connect_alone, connect_small
 from .sql import quote, quoted_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -40,6 +41,9 @@ _HELD_BYTES = 1 << 24
 _MEMORY = "512MB"
 """What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
 
+_SMALL_BYTES = 1 << 20
+"""Size of a file up to which one thread reads it, in a database that others share."""
+
 _READ_ROWS = 1 << 17
 """Rows of a batch that is read."""
 
@@ -48,13 +52,6 @@ _ENCODED_AT_ONCE = 1 << 22
 
 Select = Callable[[Sequence[str]], Iterator[NDArray[Any]]]
 """The values of each of some expressions, in row order, one after the other."""
-
-CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "preserve_insertion_order": True,
-    "temp_directory": "",
-}
 
 
 class Source(Protocol):
@@ -131,8 +128,12 @@ class Scanned(ABC):
         """What `connect` makes of the rows: TABLE, which holds them, or VIEW."""
 
     @abstractmethod
-    def _connect(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB, where `_select` can run."""
+    def _connect(self, alone: bool) -> duckdb.DuckDBPyConnection:
+        """DuckDB, where `_select` can run.
+
+        Args:
+            alone: no other connection may share the database, whose settings change.
+        """
 
     @abstractmethod
     def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
@@ -186,14 +187,17 @@ class Scanned(ABC):
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order; see `Queried`."""
-        connection = self.scan()
+        connection = self._scan(alone=False)
         self.query(connection, f"CREATE TEMP {self._kept} file AS SELECT * FROM scan")
         return connection
 
     def scan(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
+        """DuckDB, for itself, with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
+        return self._scan(alone=True)
+
+    def _scan(self, alone: bool) -> duckdb.DuckDBPyConnection:
         names = [f"c{place}" for place in range(len(self._names))]
-        connection = self._connect()
+        connection = self._connect(alone)
         read = f"({self._select}) AS read ({', '.join(names)})"
         kinds = self.query(connection, f"DESCRIBE SELECT * FROM {read}")["column_type"]
         texts = compose_columns(names, kinds)
@@ -268,8 +272,9 @@ class FileSource(Scanned):
                 yield query(f"SELECT cell{place} AS cell FROM cells")["cell"]
             query("DROP TABLE cells")
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(config=CONFIG)
+    def _connect(self, alone: bool) -> duckdb.DuckDBPyConnection:
+        small = self.path.stat().st_size <= _SMALL_BYTES
+        connection = connect_small() if small and not alone else connect_alone()
         if self._other is not None:
             connection.register("held", self._other.rows)
         return connection
@@ -356,7 +361,7 @@ class FileSource(Scanned):
         if self._other is not None:
             held = self._other.rows.column_names
         else:
-            with duckdb.connect(config=CONFIG) as connection:
+            with connect_small() as connection:
                 held = self.query(connection, f"DESCRIBE {self._select}")["column_name"]
         names = tuple(map(compose, held))
         check_different(self.path.name, names, "; rename one of them")

@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...party.sources.source import CONFIG
+from ...party.sources.memory import CONFIG
 from .model import ANCESTOR, CLINICAL, CONCEPT, VERSION, VOCABULARY, CdmTable
 
 Connection = duckdb.DuckDBPyConnection

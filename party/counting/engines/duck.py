@@ -20,7 +20,8 @@ from ....common.data.gaps import readable
 from ....common.data.table import code_dtype
 from ....common.data.values import RawColumn, read_texts, refuse_rows
 from ...sources.cells import ZONED, cells_for, in_local_time
-from ...sources.source import CONFIG, Scanned
+from ...sources.memory import connect_alone
+from ...sources.source import Scanned
 from ...sources.sql import quote
 from .engine import Engine
 from .folders import PrivateFolder
@@ -169,7 +170,7 @@ class DuckEngine(Engine):
     def let_go(self) -> None:
         """See `Engine`; others may write to the file or the database again."""
         self._connection.close()
-        self._connection = duckdb.connect(config=CONFIG)
+        self._connection = connect_alone()
         self._attach()
 
     def interrupt(self) -> None:

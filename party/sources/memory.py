@@ -1,0 +1,53 @@
+"""Databases in memory: those of small rows share one, since a new one takes longer than their queries."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+import duckdb
+
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "preserve_insertion_order": True,
+    "temp_directory": "",
+}
+
+
+class _Shared(threading.local):
+    """The database of the small rows that a thread reads: a fatal error, as by broken texts, ends it."""
+
+    database: duckdb.DuckDBPyConnection | None = None
+
+
+_SHARED = _Shared()
+
+
+def connect_alone() -> duckdb.DuckDBPyConnection:
+    """A database in memory, for itself."""
+    return duckdb.connect(config=CONFIG)
+
+
+def connect_small() -> duckdb.DuckDBPyConnection:
+    """A connection to the database that small rows share, which runs a query in one thread.
+
+    What it registers and keeps as TEMP is seen by no other connection, and ends with it. It changes no
+    setting: that would be one of all.
+    """
+    if _SHARED.database is not None:
+        with contextlib.suppress(duckdb.FatalException):
+            connection = _SHARED.database.cursor()
+            connection.execute("SELECT 1").fetchall()
+            return connection
+    _SHARED.database = _without_threads()
+    return _SHARED.database.cursor()
+
+
+def _without_threads() -> duckdb.DuckDBPyConnection:
+    """A database without threads of its own: a fork of this process would not have them."""
+    made = duckdb.connect(config=CONFIG | {"threads": 1})
+    # Before version 2, DuckDB has none for input and output.
+    with contextlib.suppress(duckdb.CatalogException):
+        made.execute("SET async_threads = 0")
+    return made
