@@ -8,9 +8,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -231,9 +232,7 @@ class Daemon:
         log = folder / "log.jsonl"
         with log.open("wb") as stderr:
             where = options or ("--listen", "127.0.0.1:0")
-            command = [*program(), role, "serve", str(folder), "--until-input-ends", *where]
-            started = subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE, env=os.environ | _ALONE)
-            return cls(started, log)
+            return cls(begin([role, "serve", str(folder), "--until-input-ends", *where], stderr), log)
 
     def address(self, start_s: float = _START_S) -> str:
         """The address of the daemon, or `ATTACHED`; waits until it listens, so many seconds at most.
@@ -265,6 +264,17 @@ class Daemon:
         finally:
             assert self.process.stdin is not None
             self.process.stdin.close()
+
+
+def begin(arguments: Sequence[str], stderr: BinaryIO) -> subprocess.Popen[bytes]:
+    """A process of the command `dpmosaic`, of one thread of linear algebra, whose input is a pipe.
+
+    Args:
+        arguments: of the command.
+        stderr: receives its error stream.
+    """
+    command = [*program(), *arguments]
+    return subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE, env=os.environ | _ALONE)
 
 
 def program() -> list[str]:

@@ -17,7 +17,11 @@ from support.odd_rows import NO_UTF8, plain_rows
 from support.one_record import COLUMNS, by_file, by_frame, categorical, just_learnable, reviewed
 
 EPSILON = 0.1
-RELEASES = 48
+RELEASES = 40
+"""So many show what tells all; see `test_betting`."""
+
+PLANTED = {"least": 38, "most": 48}
+"""Releases after which a planted leak is looked for."""
 ROWS = plain_rows()[COLUMNS]
 LEARNED = just_learnable(EPSILON, ["age"])
 
@@ -66,10 +70,10 @@ def test_frames_without_a_domain():
 )
 def test_a_planted_leak_is_found(leak, rows, options, monkeypatch):
     leak(monkeypatch)
-    assert bounded(by_frame(epsilon=EPSILON, rows=rows, **options)) >= EPSILON
+    assert by_frame(epsilon=EPSILON, rows=rows, **options).leaks(**PLANTED)
 
 
 def test_a_file_that_decides_how_it_is_read_is_found(tmp_path, under_a_domain, monkeypatch):
     leaks.the_file_decides_its_encoding(monkeypatch)
     pair = by_file(tmp_path, *under_a_domain, epsilon=EPSILON, rows=ROWS, cells={"city": NO_UTF8})
-    assert bounded(pair) >= EPSILON
+    assert pair.leaks(**PLANTED)

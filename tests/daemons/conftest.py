@@ -4,6 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import app
+from dpmosaic.simulations.local_network import network
+from support.forked import Forked
 from support.small_network import small_network, write_table
 
 
@@ -31,3 +33,11 @@ def network_of():
 @pytest.fixture(scope="session")
 def table_file():
     return write_table
+
+
+@pytest.fixture(scope="module", autouse=True)
+def started_as():
+    """How daemons start: in most modules as forks, which share what they import."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(network, "begin", Forked)
+        yield

@@ -19,7 +19,7 @@ def network(request, tmp_path, network_of, monkeypatch):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    made = network_of(tmp_path, grid="1x2", mechanism="mosaic", overlap=OVERLAPS[request.param])
+    made = network_of(tmp_path, grid="1x2", mechanism="mst", overlap=OVERLAPS[request.param])
     with made.running() as daemons:
         yield made, daemons, temporary
 

@@ -6,9 +6,7 @@ import json
 import pytest
 
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.party.accounts.ledger import Ledger
-from support.forked import forked_daemons
 
 pytestmark = pytest.mark.slow
 
@@ -21,8 +19,8 @@ CHANGES = {
 
 
 def kill(daemons, name):
-    daemons[name].kill()
-    daemons[name].join()
+    daemons[name].process.kill()
+    daemons[name].process.wait()
 
 
 def dying(monkeypatch, method, number, victim):
@@ -49,7 +47,7 @@ def test_a_release_by_twenty_institutions_ends_although_two_vanish_in_one_round(
 ):
     """One before it answers the second query, one after it answered and before the sum is opened."""
     network, out = network_of(tmp_path, grid=f"{PARTIES}x1", changes=CHANGES), tmp_path / "out"
-    with forked_daemons(network, CuratorHome.open(network.plan.parent)) as daemons:
+    with network.running() as daemons:
         dying(monkeypatch, "answer", PARTIES + 3, lambda: kill(daemons, EARLY))
         dying(monkeypatch, "unmask", PARTIES + 2, lambda: kill(daemons, LATE))
         command("curator", "release", network.plan, "--out", out)

@@ -24,8 +24,8 @@ from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.simulations.local_network.network import program
 
-STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}
-"""Calls during which a role is killed: accept, introduce, openings, products, scores, answers."""
+STEPS = {3: "before", 13: "after", 26: "before", 41: "after", 61: "before", 100: "after", 135: "before"}
+"""Calls during which a role is killed: review, introduce, openings, answers, products, scores."""
 
 DEALT = {
     ("Accept", 2): "after",
@@ -145,12 +145,8 @@ class Network:
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory, network_of):
-    made = network_of(
-        tmp_path_factory.mktemp("matrix"),
-        grid="1x3",
-        mechanism="mosaic",
-        changes={'workload = "2way"': 'workload = "3way"'},
-    )
+    # Its releases make all calls that parties know, and few of them.
+    made = network_of(tmp_path_factory.mktemp("matrix"), grid="1x3", mechanism="mst")
     running = Network(made)
     yield running
     running.stop()
@@ -158,7 +154,7 @@ def network(tmp_path_factory, network_of):
 
 @pytest.fixture
 def attached(tmp_path, network_of):
-    made = network_of(tmp_path, grid="1x2", mechanism="mosaic", attach=True)
+    made = network_of(tmp_path, grid="1x2", mechanism="mst", attach=True)
     running = Network(made)
     yield running
     running.stop()
@@ -166,7 +162,7 @@ def attached(tmp_path, network_of):
 
 @pytest.fixture
 def dealt(tmp_path, network_of):
-    made = network_of(tmp_path, grid="1x2", mechanism="mosaic", dealers=3)
+    made = network_of(tmp_path, grid="1x2", mechanism="mst", dealers=3)
     running = Network(made)
     yield running
     running.stop()
@@ -209,6 +205,7 @@ def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(networ
 
     released = network.run(journal, told)
     assert len(calls) > max(STEPS)
+    assert {"Multiply", "PrepareScores"} <= set(calls[: max(STEPS)])
     check_one_release(network, journal, released)
 
 

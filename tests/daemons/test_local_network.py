@@ -26,6 +26,11 @@ from support.edits import edit
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def started_as():
+    """Each daemon is a process of the installed command."""
+
+
 @pytest.mark.parametrize("attach", [False, True])
 def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network_of, command, attach):
     changes = {"rho = 0.5": "rho = 1e5"}

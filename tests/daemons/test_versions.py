@@ -10,6 +10,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
+def started_as():
+    """Each daemon is a process of the installed command."""
+
+
+@pytest.fixture(scope="module")
 def later(tmp_path_factory):
     return install_next(tmp_path_factory.mktemp("later"))
 

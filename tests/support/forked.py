@@ -1,67 +1,71 @@
-"""Daemons of parties as processes that share what they import: many start in the time of one."""
+"""Daemons as processes that share what they import: many start in the time of one."""
 
 import contextlib
-import json
 import multiprocessing
 import os
+import subprocess
 import sys
-import time
+from multiprocessing.connection import Connection
 
 _IMPORTED = [
+    "pytest",
     "dpmosaic.command",
     "dpmosaic.party.operating.role_commands",
+    "dpmosaic.party.dealing.home",
+    "dpmosaic.party.home.opening",
     "dpmosaic.party.serving.daemon",
     "grpc._server",
     "numpy.ma",
     "sqlglot.generators.duckdb",
 ]
-_START_S = 120.0
 
 
-def _serve(folder, address):
-    from dpmosaic.command import app
-
-    sys.stderr = (folder / "log.jsonl").open("w", buffering=1)
-    os.dup2(sys.stderr.fileno(), 2)
-    app(["party", "serve", str(folder), "--listen", address])
-
-
-def _address(folder, process):
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until and process.is_alive():
-        with contextlib.suppress(OSError):
-            for line in (folder / "log.jsonl").read_text().splitlines():
-                event = json.loads(line) if line.endswith("}") else {}
-                if event.get("event") == "started":
-                    return event["address"]
-        time.sleep(0.05)
-    raise AssertionError(f"a daemon did not start: {folder}")
-
-
-@contextlib.contextmanager
-def forked_daemons(network, curator):
-    """Starts the parties of a local network and enrolls their addresses; kills all at the end.
+class Forked:
+    """A process of the command `dpmosaic`, with what tests use of `subprocess.Popen`.
 
     Args:
-        network: the network.
-        curator: its curator's home.
-
-    Yields:
-        The process of each party, by name.
+        arguments: of the command.
+        stderr: file that receives its error stream.
     """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_IMPORTED)
-    found = {}
-    try:
-        for name in network.all_names:
-            found[name] = context.Process(
-                target=_serve, args=(network.party(name), "127.0.0.1:0"), daemon=True
-            )
-            found[name].start()
-        for name, process in found.items():
-            curator.enroll(curator.cards()[name], _address(network.party(name), process))
-        yield found
-    finally:
-        for process in found.values():
-            process.kill()
-            process.join()
+
+    def __init__(self, arguments, stderr):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_IMPORTED)
+        read, self.stdin = context.Pipe(duplex=False)
+        # A connection is passed on as a descriptor, whatever is at its other end.
+        with read, contextlib.closing(Connection(os.dup(stderr.fileno()))) as errors:
+            given = list(map(str, arguments)), dict(os.environ), os.getcwd(), read, errors
+            self._process = context.Process(target=_run, args=given, daemon=True)
+            self._process.start()
+        self.pid, self.kill, self.terminate = self._process.pid, self._process.kill, self._process.terminate
+
+    def send_signal(self, number):
+        """Sends a signal to the process if it has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def poll(self):
+        """Its exit status, negative if a signal ended it; None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout=None):
+        """Waits for its end; its exit status."""
+        self._process.join(timeout)
+        if self.poll() is None:
+            raise subprocess.TimeoutExpired("dpmosaic", timeout)
+        return self.poll()
+
+
+def _run(arguments, environment, folder, stdin, stderr):
+    from dpmosaic.command import main
+
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for number, connection in ((0, stdin), (2, stderr)):
+        os.dup2(connection.fileno(), number)
+        connection.close()
+    sys.stdin = open(0, closefd=False)
+    sys.stderr = open(2, "w", buffering=1, closefd=False)
+    sys.argv = ["dpmosaic", *arguments]
+    main()

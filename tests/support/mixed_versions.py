@@ -26,7 +26,7 @@ class MixedFederation:
     """
 
     def __init__(self, folder, parties):
-        self.network = small_network(folder, grid="1x2", mechanism="mosaic")
+        self.network = small_network(folder, grid="1x2", mechanism="mst")
         self.out, self.federation = folder / "out", folder / "federation.json"
         self.certificate = self.out / "certificate.json"
         self.daemons = {}

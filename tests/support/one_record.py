@@ -9,6 +9,7 @@ from typing import Any
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.synthesis.learning import limits
+from support.betting import lower_bound
 from support.odd_rows import DOMAIN, as_typed, plain_rows, with_row
 from support.shown import by_command, csv_of, in_python, no_second_opinions, numbers_of
 
@@ -40,6 +41,19 @@ class Pair:
             sides = [bool(secrets.randbits(1)) for _ in range(releases)]
             shown = [self.release(self.neighbour if side else self.table)[0] for side in sides]
         return [numbers_of(one) for one in shown], sides
+
+    def leaks(self, least, most):
+        """Whether releases contradict `epsilon`.
+
+        Args:
+            least: number of releases at which they are looked at first, and then after each five more.
+            most: number of releases after which the answer is no.
+        """
+        shown, sides = self.seen(least)
+        while not (found := lower_bound(shown, sides) >= self.epsilon) and len(shown) < most:
+            more, of = self.seen(5)
+            shown, sides = shown + more, sides + of
+        return found
 
 
 def by_file(folder, *options, epsilon, rows, cells=ODD_EVERYWHERE, replaced=None, mechanism="independent"):
