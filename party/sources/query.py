@@ -18,8 +18,8 @@ from ...common.data.values import compose
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .headers import check_different
-from .ordering import check_decided
 from .memory import CONFIG, connect_small
+from .ordering import check_decided
 from .source import FileSource, Queried, Scanned
 from .sql import quote
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
