@@ -193,7 +193,7 @@ class Scanned(ABC):
         return connection
 
     def scan(self) -> duckdb.DuckDBPyConnection:
-        """A DuckDB for itself: the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
+        """DuckDB for itself: the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
         return self._scan(alone=True)
 
     def _scan(self, alone: bool) -> duckdb.DuckDBPyConnection:

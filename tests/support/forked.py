@@ -1,5 +1,6 @@
 """Daemons as processes that share what they import: many start in the time of one."""
 
+import atexit
 import contextlib
 import multiprocessing
 import os
@@ -68,4 +69,8 @@ def _run(arguments, environment, folder, stdin, stderr):
     sys.stdin = open(0, closefd=False)
     sys.stderr = open(2, "w", buffering=1, closefd=False)
     sys.argv = ["dpmosaic", *arguments]
-    main()
+    try:
+        main()
+    finally:
+        # A fork leaves these out; the command deletes private folders by them.
+        atexit._run_exitfuncs()
