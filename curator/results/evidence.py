@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,6 @@ from ..certificates.unseen import Unseen
 from ..mechanisms.parts.fitted import FittedModel
 from ..pgm import archive
 from ..report.distributions import Measured
-
-FORMAT = "dpmosaic evidence 1"
 
 EVIDENCE = "evidence.npz"
 """File of the evidence of a release."""
@@ -47,7 +44,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(archive.Archived):
     """Unbiased noisy estimates of interactions, from all measurements of a release; public like the release.
 
     Attributes:
@@ -60,6 +57,9 @@ class Evidence:
         unseen: what noise may hide of columns that a first step learned.
         grouped: measured interactions of groups of codes, by their views.
     """
+
+    format: ClassVar[str] = "dpmosaic evidence 1"
+    kind: ClassVar[str] = "evidence"
 
     domain: Domain
     records: float
@@ -123,10 +123,8 @@ class Evidence:
                 bounds[pair] = min(bounds.get(pair, math.inf), bound.l1 / records)
         return cls(domain, records, known, bounds, records_sigma, grouped=grouped)
 
-    def save(self, path: str | Path) -> None:
-        """Writes one file, as models are written."""
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         form = {
-            "format": FORMAT,
             "domain": self.domain.to_json(),
             "records": float(self.records),
             "records_sigma": self.records_sigma,
@@ -138,21 +136,10 @@ class Evidence:
         }
         arrays = {f"values_{place}": known.values for place, known in enumerate(self.known.values())}
         arrays |= {f"grouped_{place}": one.values for place, one in enumerate(self.grouped.values())}
-        archive.write(path, form, arrays)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Evidence:
-        """Reads what `save` wrote.
-
-        Raises:
-            DataError: the file cannot be read, or holds no evidence.
-        """
-        return archive.read(path, cls._of_parts, "evidence")
+        return form, arrays
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> Evidence:
-        if form["format"] != FORMAT:
-            raise ValueError("another format")
         domain = Domain.from_json(form["domain"])
         known, grouped = {}, {}
         for place, (clique, sigma) in enumerate(zip(form["cliques"], form["sigmas"], strict=True)):
