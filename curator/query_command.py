@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.showing.printable import printable
+from ..common.showing.tables import terminal_table
 from ..common.showing.telling import tell, write
 from ..common.showing.terminal import Terminal
 
@@ -63,11 +61,7 @@ def query(
 
 
 def _print(answered: Answer) -> None:
-    console, grid = Terminal(), Grid()
-    for name in answered.columns:
-        grid.add_column(escape(printable(name)), justify="left" if name in answered.groups else "right")
-    for cells in answered.texts():
-        grid.add_row(*(escape(printable(cell)) for cell in cells))
-    console.print(grid)
+    numbers = [name for name in answered.columns if name not in answered.groups]
+    Terminal().print(terminal_table(answered.columns, answered.texts(), right=numbers))
     for line in (answered.caption, *answered.notes):
         tell(line)
