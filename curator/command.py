@@ -12,7 +12,7 @@ import typer
 from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.federation.key_commands import add_key_commands
-from ..common.showing.telling import tell, write
+from ..common.showing.telling import print_or_write, tell
 from .checking_commands import preflight, verify
 from .console.command import console
 from .listening_commands import inbox, listen, mailbox
@@ -95,11 +95,7 @@ def federation(
     from ..common.federation.card import as_text
     from .parties.home import CuratorHome
 
-    text = as_text(CuratorHome.open(folder).federation().to_json())
-    if out is None:
-        write(text)
-    else:
-        out.write_text(text, encoding="utf-8")
+    print_or_write(as_text(CuratorHome.open(folder).federation().to_json()), out)
 
 
 curator_commands.command()(inbox)

@@ -10,6 +10,7 @@ import typer
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.files.writing import write_text
 from ..common.showing.tables import terminal_table
 from ..common.showing.telling import tell, write
 from ..common.showing.terminal import Terminal
@@ -45,7 +46,7 @@ def query(
     require_extra("curator")
     from .analysis.release import load
     from .people.release import load_people
-    from .results.outputs import PEOPLE, write_text
+    from .results.outputs import PEOPLE
 
     held = load_people(release) if (release / PEOPLE).is_file() else load(release)
     answered = held.query(question, level, "population" if population else "table")

@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.files.writing import write_text
 from ..common.privacy.budget import DEFAULT_DELTA
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.release_spec import BUDGET, OUTPUT, PARTITION, ReleaseSpec
@@ -260,13 +261,12 @@ def demo(
     """Release a bundled health insurance table from two insurers and two clinics, with each protocol."""
     require_extra("demo")
     from ..curator.releasing.progress import progress_bar
-    from ..curator.results import outputs as files
     from . import demo as demonstration
 
     with progress_bar(_STDERR) as report:
         lines = list(demonstration.run(report=report))
     if page is not None:
-        files.write_text(page, demonstration.page(lines))
+        write_text(page, demonstration.page(lines))
     if json_output:
         tell(json.dumps([line.to_json() for line in lines]))
         return

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..common.bounded import json_of
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
+from ..common.files.writing import write_text
 from ..common.processes.locks import POSIX
 from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
@@ -235,7 +236,7 @@ def _create(folder: Path, command: Mapping[str, Any] | None) -> None:
     made = folder / _MADE
     shutil.rmtree(made, ignore_errors=True)
     make_private(made)
-    files.write_text(made / WARNING, _PRIVATE)
+    write_text(made / WARNING, _PRIVATE)
     try:
         with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
             journal.note_once(_COMMAND, json.dumps(command).encode())

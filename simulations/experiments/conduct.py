@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...common.errors import DataError
+from ...common.files.writing import write_text
 from ...common.showing.tables import terminal_table
-from ...curator.results.outputs import write_text
 from .cell import Cell, software_version
 from .experiment import Experiment
 from .page import figure, page

@@ -16,6 +16,7 @@ from ....common.crypto.digests import sha256_of
 from ....common.data.coding import Coding
 from ....common.data.view import View
 from ....common.errors import DataError, MosaicError
+from ....common.files.writing import write_text
 from ....common.measurement import Measurement
 from ....common.protocols.chosen import Chosen
 from ...mechanisms.parts.fitted import Report, ignore
@@ -104,7 +105,7 @@ class BinsSession:
             def publish(made: Released) -> dict[str, str]:
                 coding = chosen_by(made, choosing, order, self.plan.domain)
                 domain = coding.domain(self.plan.domain)
-                files.write_text(self.folder / files.DOMAIN, files.json_text(domain.to_json()))
+                write_text(self.folder / files.DOMAIN, files.json_text(domain.to_json()))
                 return {files.DOMAIN: sha256_of(self.folder / files.DOMAIN)}
 
             try:
