@@ -125,7 +125,7 @@ def align(
     alignments = AlignmentSession.of(CuratorHome.open(home or plan.parent), read)
     with alignments.home.links(read.parties, read.listen, read.retry_policy) as links:
         alignments.home.check_times(links)
-        slices = [[links[name] for name in names] for names in read.slices]
+        slices = read.by_slices(links)
         found = alignments.find(slices, read.retry_policy.away_s)
         if dry_run and found is None:
             _forecast_alignment(read, slices, json_output)
@@ -239,7 +239,7 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     from .releasing.aligning.session import AlignmentSession
 
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
-        slices, aligned = [[links[name] for name in names] for names in plan.slices], None
+        slices, aligned = plan.by_slices(links), None
         if plan.alignment is not None:
             found = AlignmentSession.of(home, plan).find(slices)
             if found is None:

@@ -85,7 +85,7 @@ def preflight(
                 described = described and line.passed
                 yield line
         if described:
-            slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
+            slices: list[list[Connection]] = plan.by_slices(links)
             yield (
                 table := _run_check(
                     "plan", "parties make up one table", lambda: _check_federation(plan, slices, links)
