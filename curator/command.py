@@ -12,7 +12,8 @@ import typer
 from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.federation.key_commands import add_key_commands
-from ..common.showing.telling import print_or_write, tell
+from ..common.files.writing import print_or_write
+from ..common.showing.telling import tell
 from .checking_commands import preflight, verify
 from .console.command import console
 from .listening_commands import inbox, listen, mailbox

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DataError
+from ..showing.telling import write
 
 
 @contextlib.contextmanager
@@ -55,3 +56,15 @@ def write_text(path: Path, content: str) -> None:
     with told_if_unwritable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
+
+
+def print_or_write(text: str, out: Path | None) -> None:
+    """Prints a text of several lines, or writes it into a file.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    if out is None:
+        write(text)
+    else:
+        write_text(out, text)

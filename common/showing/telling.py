@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
-from ..files.writing import write_text
 from .printable import printable, printable_lines
 
 
@@ -30,18 +27,6 @@ def write(text: str, *, err: bool = False) -> None:
         err: whether to standard error.
     """
     typer.echo(printable_lines(text), err=err, nl=False)
-
-
-def print_or_write(text: str, out: Path | None) -> None:
-    """Prints a text of several lines, or writes it into a file.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
-    if out is None:
-        write(text)
-    else:
-        write_text(out, text)
 
 
 def ask_secret(words: str, *, confirm: bool) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ...common.errors import DataError
-from ...common.showing.telling import print_or_write, tell, write
+from ...common.files.writing import print_or_write
+from ...common.showing.telling import tell, write
 from ..printing import print_rows
 from ..sources.options import Header
 

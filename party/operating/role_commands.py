@@ -13,7 +13,8 @@ import typer
 
 from ...common.errors import DataError
 from ...common.federation.key_commands import add_key_commands
-from ...common.showing.telling import print_or_write, tell
+from ...common.files.writing import print_or_write
+from ...common.showing.telling import tell
 
 if TYPE_CHECKING:
     from ...common.federation.card import Card
