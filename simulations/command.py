@@ -39,7 +39,7 @@ from ..curator.options import (
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.results.table_format import Format, TableFile, TableFormat
 from ..party.sources.options import Header
-from .stopping import spends, write_files
+from .stopping import running, spends
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
@@ -241,7 +241,8 @@ def simulate(
     columns = written(loaded, source.columns())
     released = replace(result.drawn.released, synthetic=synthetic)
     drawn = replace(result.drawn, columns=columns, released=released)
-    write_files(out)
+    for spending in running():
+        spending.write(out)
     _write(out, drawn, result.metrics, table_file, loaded, None if aligned else original.numbers)
     late = lateness(time_limit, result.metrics["seconds"])
     said = (files.formula_warning(synthetic.domain, table_file), late)

@@ -30,7 +30,7 @@ from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
 from ..curator.results import outputs as files
-from ..simulations.stopping import UNFINISHED, keep_answers, share_spent
+from ..simulations.stopping import UNFINISHED, running, share_spent
 from ..simulations.tables.frames import Source, digest_of
 
 _MADE = ".unfinished"
@@ -59,7 +59,8 @@ class Unfinished:
         self.release_id = _part_id(journal.release_id, name) if name else journal.release_id
         """The id of the release."""
         if not name:
-            keep_answers(folder, float(journal.note(_SPENT) or 0))
+            for spending in running():
+                spending.keep(folder, float(journal.note(_SPENT) or 0))
 
     def has_answers(self) -> bool:
         """Whether anything was answered, so that the release can go on."""

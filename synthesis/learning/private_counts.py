@@ -23,7 +23,7 @@ from ...common.privacy.noise import noisy_counts
 from ...common.privacy.partition_selection import threshold
 from ...curator.mechanisms.bins import boxes_of, resolutions_of
 from ...curator.parties.journal import Answers, NoJournal
-from ...simulations.stopping import count_spending
+from ...simulations.stopping import running
 
 Count = Callable[[], NDArray[np.int64]]
 """Counts rows; called after its charge."""
@@ -74,7 +74,8 @@ class PrivateCounts:
         self, granted: Fraction, unit: PrivacyUnit, stream: RandomStream, answers: Answers | None = None
     ) -> None:
         self.accountant = Accountant(granted)
-        count_spending(self, 1.0)
+        for spending in running():
+            spending.measure(self, 1.0)
         self._unit = unit
         self._stream = stream
         self._answers = NoJournal() if answers is None else answers
