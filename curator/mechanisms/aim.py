@@ -25,6 +25,7 @@ from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.forms.values import whole
+from ...common.measurement import mean_by_precision
 from ..measurers.measurer import Measurer, Query
 from ..pgm.model import MarkovRandomField
 from .mechanism import GaussianMechanism
@@ -225,6 +226,5 @@ class _Run(Run):
 
 def _weighted_mean(before: ScoredDistance, new: ScoredDistance) -> ScoredDistance:
     """The mean of two estimates of one distance, weighted by their precision."""
-    one, other = before.sigma**-2, new.sigma**-2
-    distance = (one * before.distance + other * new.distance) / (one + other)
-    return ScoredDistance(distance, (one + other) ** -0.5, new.reference)
+    distance, sigma = mean_by_precision((before.distance, before.sigma), (new.distance, new.sigma))
+    return ScoredDistance(distance, sigma, new.reference)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
 from ...common.data.view import View
-from ...common.measurement import Measurement
+from ...common.measurement import Measurement, mean_by_precision
 from ..certificates.certificate import Certificate
 from ..certificates.unseen import Unseen
 from ..mechanisms.parts.fitted import FittedModel
@@ -39,8 +39,7 @@ class Known:
 
     def average_with(self, other: Known) -> Known:
         """The inverse-variance weighted mean of two independent estimates."""
-        one, two = self.sigma**-2, other.sigma**-2
-        return Known((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
+        return Known(*mean_by_precision((self.values, self.sigma), (other.values, other.sigma)))
 
 
 @dataclass(frozen=True, eq=False)
