@@ -242,12 +242,11 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
         slices, aligned = plan.by_slices(links), None
         if plan.alignment is not None:
-            found = AlignmentSession.of(home, plan).find(slices)
-            if found is None:
+            aligned = AlignmentSession.of(home, plan).held(slices)
+            if aligned is None:
                 _forecast_alignment(plan, slices, json_output)
                 tell("align the rows first: what a release takes depends on their number", err=True)
                 return
-            aligned = found.for_population(plan.alignment.population)
         predicted = forecast(plan, slices, link_mib_s, aligned, links)
     if json_output:
         tell(json.dumps(predicted.to_json()))

@@ -16,6 +16,7 @@ from ....common.federation.card import as_text
 from ....common.federation.private_files import write_private
 from ....common.protocols.alignment.plan import AlignmentPlan
 from ...certificates.alignment import AlignmentCertificate
+from ...parties.alignments import Aligned
 from ...parties.asking import Asking
 from ...parties.client import Connection
 from ...parties.federation import Federation, connect
@@ -82,6 +83,11 @@ class AlignmentSession:
         finished = [AlignmentCertificate.load(p) for p in self._folder.glob("*.json") if p.stem in known]
         fitting = [one for one in finished if self._fits(one, federation)]
         return max(fitting, key=lambda one: (one.created, one.alignment_id), default=None)
+
+    def held(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
+        """What all parties hold of the alignment, for the population of the plan; None if they hold none."""
+        found = self.find(links)
+        return None if found is None else found.for_population(self.order.population)
 
     def load(self, alignment_id: str) -> AlignmentCertificate:
         """A finished alignment.
