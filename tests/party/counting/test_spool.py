@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, code_dtype
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.processes.private_folders import empty
 from dpmosaic.party.counting.codes import Codes
 from dpmosaic.party.counting.engines.duck import DuckEngine
-from dpmosaic.common.processes.private_folders import empty
 from dpmosaic.party.counting.placed import PlacedSpool, placed_bytes
 from dpmosaic.party.counting.rows import CountedRows
 from dpmosaic.party.counting.spool import Spool, spool_bytes, spooled_rows
