@@ -269,7 +269,15 @@ def text_of(value: object) -> str:
         value = int(value)
     if isinstance(value, int) and value.bit_length() > _LONGEST_WHOLE:
         return hex(value)
-    return str(value)
+    return _own_text(value)
+
+
+def _own_text(value: object) -> str:
+    """An object as it writes itself; by its type if it fails to, since an error would tell of its row."""
+    try:
+        return str(value)
+    except Exception:
+        return type(value).__name__
 
 
 def _split_mask(name: str, values: RawColumn) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -296,7 +304,7 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     rows = cells.tolist()
     try:
         known = list(dict.fromkeys(rows))
-    except TypeError:  # Values without a hash.
+    except Exception:  # Values without a hash, or that do not compare.
         known = []
     # Only a text equals a text, but 1, 1.0 and True are equal.
     if set(map(type, known)) != {str} and set(map(type, rows)) not in ({int}, {float}, {bool}):
@@ -338,7 +346,7 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except OverflowError:
         return math.inf
-    except (TypeError, ValueError):
+    except Exception:  # Whatever an object raises that is no number.
         return math.nan if _is_missing(value) else None
     return None if isinstance(value, str) and "_" in value else number
 

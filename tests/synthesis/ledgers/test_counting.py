@@ -74,9 +74,9 @@ def test_a_second_release_names_what_both_promise_together(table):
 
 
 @pytest.mark.slow
-def test_a_data_frame_has_a_ledger_that_its_rows_find_in_any_order(state):
+def test_a_data_frame_has_a_ledger_that_its_rows_find_whatever_the_order_of_rows_and_columns(state):
     synthesize(TABLE)
-    _, second = synthesize(TABLE.sample(frac=1, random_state=1))
+    _, second = synthesize(TABLE.sample(frac=1, random_state=1)[["town", "age"]])
     assert "2 releases together" in second[0]
     assert dpmosaic.budget(TABLE).path.is_relative_to(state)
     assert dpmosaic.budget(TABLE.head(2999)).releases == ()
