@@ -96,7 +96,7 @@ class Unfinished:
         """Notes that the release goes on now, before its ledgers do.
 
         Returns:
-            What was noted at each time before, with the empty text of earlier versions; and what is noted now.
+            What was noted at each time before, and the empty text of earlier versions; what is noted now.
         """
         name, now = _TURNS + self._name, secrets.token_hex(8)
         before = (self._journal.note(name) or b"").decode().split()

@@ -251,7 +251,9 @@ def settle(ledgers: Sequence[Ledger], ended: Spent, share: float) -> None:
     for ledger in ledgers:
         with ledger.changing():
             content = ledger.read()
-            spent = (one.only(share) if is_it(one) else one for one in content.spent if share or not is_it(one))
+            spent = (
+                one.only(share) if is_it(one) else one for one in content.spent if share or not is_it(one)
+            )
             ledger.write(replace(content, spent=tuple(spent)))
 
 

@@ -28,7 +28,6 @@ from dpmosaic.synthesis.related_tables import read_keyed
 pytestmark = pytest.mark.slow
 
 
-
 class Broken:
     """An object that fails at whatever is asked of it."""
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..values import LONGEST_PATTERN, RawColumn, compose, refuse_rows
+from ..notation import LONGEST_PATTERN
+from ..values import RawColumn, compose, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

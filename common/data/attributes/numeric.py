@@ -13,7 +13,8 @@ from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without
 from ..binning.lattice import Lattice
 from ..binning.scale import Scale
 from ..binning.spread import Spread
-from ..values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blank_texts, read_numbers
+from ..notation import LARGEST_WHOLE, PLAIN, Notation
+from ..values import RawColumn, blank_texts, read_numbers
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
 
 if TYPE_CHECKING:

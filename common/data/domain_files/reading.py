@@ -19,7 +19,8 @@ from ..attributes.moments import Granularity, Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ..binning.scale import Scale
-from ..values import PLAIN, Notation, compose_texts
+from ..notation import PLAIN, Notation
+from ..values import compose_texts
 from .form import VARIANTS
 from .others import described_by_others
 

@@ -13,7 +13,8 @@ from ..attributes.date_parts import DatePartsAttribute
 from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.moments import Moments, Times
 from ..attributes.numeric import NumericAttribute
-from ..values import PLAIN, RawColumn, read_numbers, text_of
+from ..notation import PLAIN
+from ..values import RawColumn, read_numbers, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -184,7 +184,7 @@ def test_a_release_that_is_killed_and_resumed_is_charged_once(table, content, tm
 
 
 def run_to_its_end_or(answers, folder, table, monkeypatch, kept):
-    """Whether a release goes on in a folder to its end; it is killed after so many answers, which are noted."""
+    """Whether a release goes on in a folder to its end; killed after so many answers, which are noted."""
     left, keep = answers, Journal.keep
 
     def counted(self, query_id, *arguments):
