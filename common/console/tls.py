@@ -95,7 +95,7 @@ def _load_context(files: ServerFiles) -> ssl.SSLContext:
 class WithPeer(Timely):
     """HTTP of one connection, which tells the pages whose certificate it came with."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins; the handshake has verified the certificate."""
         super().connection_made(transport)
         tls, app = transport.get_extra_info("ssl_object"), self.app

@@ -309,5 +309,5 @@ def _content(text: bytes, path: Path) -> Content:
 def _release_of(one: dict[str, Any]) -> Spent:
     cost = Cost(PrivacyUnit.of(one), fraction_of(one["zcdp_rho"]), fraction_of(one["labels_delta"]))
     budget = Budget(one["epsilon"], one["delta"])
-    told = (one[name] for name in ("alone", "rows", "ended"))
-    return Spent(one["release"], one["at"], one["out"], budget, cost, *told, one.get(_TURN, ""))
+    charged = Spent(one["release"], one["at"], one["out"], budget, cost)
+    return replace(charged, alone=one["alone"], rows=one["rows"], ended=one["ended"], turn=one.get(_TURN, ""))
