@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import DataError
+from ..forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ..later import np
-from .notation import LARGEST_WHOLE, PLAIN, Notation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

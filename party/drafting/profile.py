@@ -13,8 +13,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.notation import APOSTROPHES, BLANKS, PLAIN, Notation
 from ...common.errors import DataError
+from ...common.forms.notation import APOSTROPHES, BLANKS, PLAIN, Notation
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote

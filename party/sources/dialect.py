@@ -53,7 +53,7 @@ def find_dialect(path: Path, usual: str) -> Dialect:
     """
     try:
         lines = first_lines(path)
-        separator = _stated(lines)
+        separator = _stated_separator(lines)
         stated = separator is not None
         if separator is None:
             found = {one: len(_cells(lines, one)) for one in SEPARATORS}
@@ -69,7 +69,7 @@ def find_dialect(path: Path, usual: str) -> Dialect:
     return Dialect(encoding, separator, first, stated)
 
 
-def _stated(lines: Sequence[str]) -> str | None:
+def _stated_separator(lines: Sequence[str]) -> str | None:
     """The separator that a line before the first one states; None if there is no such line."""
     line = lines[0].rstrip("\r\n") if lines else ""
     return line[4:] if line.lower().startswith("sep=") and line[4:] in SEPARATORS else None

@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.notation import Notation
 from ...common.errors import DataError
+from ...common.forms.notation import Notation
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...common.data.notation import APOSTROPHES, BLANKS
+from ...common.forms.notation import APOSTROPHES, BLANKS
 from ...party.drafting.profile import NOT_AVAILABLE
 from .date_forms import DATES, OF_DIGITS, clock_in, clock_sql, date_in, digits_sql
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
+from ...forms.notation import LONGEST_PATTERN
 from ...later import np
-from ..notation import LONGEST_PATTERN
 from ..values import RawColumn, compose, refuse_rows
 
 if TYPE_CHECKING:

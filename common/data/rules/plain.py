@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ...forms.notation import PLAIN
 from ...later import np
 from ..attributes.attribute import ABSENT, Attribute
 from ..attributes.boolean import BooleanAttribute
@@ -13,7 +14,6 @@ from ..attributes.date_parts import DatePartsAttribute
 from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.moments import Moments, Times
 from ..attributes.numeric import NumericAttribute
-from ..notation import PLAIN
 from ..values import RawColumn, read_numbers, text_of
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.notation import Notation
 from dpmosaic.common.data.values import read_numbers, read_texts, text_of
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.forms.notation import Notation
 
 
 def texts(values):

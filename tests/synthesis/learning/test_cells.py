@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.notation import Notation
 from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.forms.notation import Notation
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.cells import Cells
 from dpmosaic.synthesis.learning.forms import FORMS, NOTATIONS
