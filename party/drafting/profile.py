@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -13,6 +12,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.values import number_or_nan
 from ...common.errors import DataError
 from ...common.forms.notation import APOSTROPHES, BLANKS, PLAIN, Notation
 from ..sources.cells import ZONED, in_utc
@@ -243,7 +243,7 @@ def _numbers_and_notation(
     if written is None or times < 0.9 * found.total() or (few and (written.before or written.after)):
         return numbers, PLAIN.pattern
     notation = Notation(written.pattern)
-    read = [_float(notation.number_in(text)) for text in texts]
+    read = [number_or_nan(notation.number_in(text)) for text in texts]
     return np.array(read, dtype=np.float64), notation.pattern
 
 
@@ -279,10 +279,3 @@ def _spelling_of(text: str) -> _Spelling | None:
     if _DECIMAL_COMMA.fullmatch(digits):
         return _Spelling(before, after, decimal_comma=True)
     return _Spelling(before, after) if before + after and not set(digits) & set(_TYPESET) else None
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
