@@ -71,8 +71,8 @@ class Notation:
         cell = cell.removeprefix(before).removesuffix(after).strip()
         if self.decimal_comma and cell:
             plain = self._thousands.sub("", cell).replace(",", ".")
-            return sign + plain if self._grouped.fullmatch(cell.removeprefix("-")) else "?"
-        if self.mark and self._grouped.fullmatch(cell.removeprefix("-")):
+            return sign + plain if self._number_pattern.fullmatch(cell.removeprefix("-")) else "?"
+        if self.mark and self._number_pattern.fullmatch(cell.removeprefix("-")):
             cell = self._thousands.sub("", cell)
         return sign + cell if cell else text
 
@@ -143,7 +143,7 @@ class Notation:
         return re.compile(f"[{self.marks}]")
 
     @cached_property
-    def _grouped(self) -> re.Pattern[str]:
+    def _number_pattern(self) -> re.Pattern[str]:
         """A number in this notation, with marks between thousands if there are any."""
         thousands = rf"[0-9]{{1,3}}({self._thousands.pattern}[0-9]{{3}})+"
         if self.decimal_comma:
