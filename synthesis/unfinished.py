@@ -34,7 +34,7 @@ from ..simulations.stopping import UNFINISHED, running, share_spent
 from ..simulations.tables.frames import Source, digest_of
 
 _MADE = ".unfinished"
-_ROWS, _COMMAND, _SPENT, _DRAWN = "rows", "command", "spent", "drawn"
+_ROWS, _COMMAND, _SPENT, _DRAWN, _TURNS = "rows", "command", "spent", "drawn", "turns"
 _PRIVATE = (
     "This folder is not for release: it tells whether a table is the one that is released. It keeps what the "
     "release has answered until it is finished, and is erased then.\n"
@@ -94,6 +94,17 @@ class Unfinished:
                 f"{self.folder / UNFINISHED}, which loses what was spent. Nothing was charged now"
             )
 
+    def take_turn(self) -> tuple[tuple[str, ...], str]:
+        """Notes that the release goes on now, before its ledgers do.
+
+        Returns:
+            What was noted at each time before, and the empty text of earlier versions; what is noted now.
+        """
+        name, now = _TURNS + self._name, secrets.token_hex(8)
+        before = (self._journal.note(name) or b"").decode().split()
+        self._journal.note_latest(name, " ".join([*before, now]).encode())
+        return ("", *before), now
+
     def note_once(self, name: str, value: str) -> str:
         """The value that was noted under a name first."""
         return self._journal.note_once(name, value.encode()).decode()
@@ -145,6 +156,10 @@ class Forgotten(NoJournal):
     def has_answers(self) -> bool:
         """No."""
         return False
+
+    def take_turn(self) -> tuple[tuple[str, ...], str]:
+        """None: nobody goes on."""
+        return (), ""
 
     def part(self, name: str) -> Forgotten:
         """One of several releases."""

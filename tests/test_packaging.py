@@ -78,7 +78,16 @@ OF_PACKAGES = {
 OF_CONSOLES = {
     *(
         f"dpmosaic.common.console.{name}"
-        for name in ("client_certificates", "doors", "gate", "guard", "id_token", "openid", "serving")
+        for name in (
+            "client_certificates",
+            "connections",
+            "doors",
+            "gate",
+            "guard",
+            "id_token",
+            "openid",
+            "serving",
+        )
     ),
     *(f"dpmosaic.common.console.{name}" for name in ("sessions", "signing_in", "site", "tls")),
     *(f"dpmosaic.party.console.{name}" for name in ("network", "pages")),

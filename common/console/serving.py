@@ -12,14 +12,15 @@ from starlette.types import ASGIApp
 
 from ..errors import DataError
 from ..processes.stopping import Stop
+from .connections import Timely
 from .doors import Door
 from .gate import Gate
 from .guard import Guard
 from .tls import ServerFiles, WithPeer, server_context
 
 LOOPBACK = "127.0.0.1"
-_HALF_OPEN_S = 15
-"""Seconds that a connection may take for its handshake, and stay open without a request."""
+_IDLE_S = 15
+"""Seconds that a connection may stay open after a reply."""
 
 
 @contextlib.contextmanager
@@ -80,6 +81,7 @@ def serve_https(
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=Timely,
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -87,7 +89,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         proxy_headers=False,
         lifespan="off",
         ws="none",
-        timeout_keep_alive=_HALF_OPEN_S,
+        timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=2,
     )
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import DataError
 from ..federation.private_files import check_private
+from .connections import Timely
 from .signing_in import PEER
 
 
@@ -92,7 +92,7 @@ def _load_context(files: ServerFiles) -> ssl.SSLContext:
     return context
 
 
-class WithPeer(H11Protocol):
+class WithPeer(Timely):
     """HTTP of one connection, which tells the pages whose certificate it came with."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import DataError
+from ..forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ..later import np
 
 if TYPE_CHECKING:
@@ -19,21 +18,8 @@ if TYPE_CHECKING:
 RawColumn: TypeAlias = "NDArray[Any] | Sequence[Any]"
 """One column before encoding: text or numbers; None, NaN, a masked cell or "" is a missing value."""
 
-LARGEST_WHOLE = 2**53
-"""Every whole number up to this is exact as a float64."""
-
 _LONGEST_WHOLE = 2000
 """Bits up to which a whole number is written in decimals: Python may refuse to write longer ones so."""
-
-LONGEST_PATTERN = 200
-"""Characters of a format: each value of a column may be written in it."""
-
-_PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(?:,|:,|(?::,?|,)\.([0-9])f)?\}[^{}]*")
-_CURRENCIES = ("$", "€", "£", "¥")
-"""A minus stands before these."""
-
-_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
-_DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,84 +59,6 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
     """
     if refused.any():
         raise DataError(f"column {name!r}, row {int(refused.argmax()) + 1}: {reason}")
-
-
-@dataclass(frozen=True)
-class Notation:
-    """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
-
-    With `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals.
-
-    Attributes:
-        pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
-    """
-
-    pattern: str = "{}"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern[: LONGEST_PATTERN + 1]):
-            raise DataError(
-                "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
-                "decimal comma, perhaps with a number of decimals, such as {}%, ${:,.2f} or {,.1f}, that "
-                "does not begin like a formula; fix the domain"
-            )
-
-    def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:
-        """The numbers in this notation, shape (N,)."""
-        known, position = np.unique(numbers, return_inverse=True)
-        return np.array([self._text_of(number) for number in known.tolist()], dtype=object)[position]
-
-    def number_in(self, text: str) -> str:
-        """The number in a text, without what the pattern has around it; a number alone stays."""
-        before, after = self._around
-        cell = text.strip()
-        sign = "-" if before and cell.startswith("-") else ""
-        cell = cell.removeprefix(sign).removeprefix(before).removesuffix(after).strip()
-        if self.decimal_comma and cell:
-            plain = cell.replace(".", "").replace(",", ".")
-            return sign + plain if _DECIMAL_COMMA.fullmatch(cell.removeprefix("-")) else "?"
-        if "," in cell and "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
-            cell = cell.replace(",", "")
-        return sign + cell if cell else text
-
-    @property
-    def decimal_comma(self) -> bool:
-        """Whether a comma divides whole numbers from fractions, and points stand between thousands."""
-        return "{," in self.pattern
-
-    @property
-    def plain(self) -> bool:
-        """Whether texts in this notation are numbers to every reader, such as 12.50."""
-        return self.pattern.startswith("{") and self.pattern.endswith("}") and "," not in self.pattern
-
-    @property
-    def decimals(self) -> int | None:
-        """The number of decimals that every number has; None for as many as it needs."""
-        match = _PATTERN.fullmatch(self.pattern)
-        return None if match is None or match[1] is None else int(match[1])
-
-    def with_decimals(self, decimals: int) -> Notation:
-        """The same notation, in which every number has so many decimals."""
-        mark = f".{decimals}f}}"
-        return Notation(self.pattern.replace("{}", "{:" + mark).replace(",}", "," + mark))
-
-    def _text_of(self, number: float) -> str:
-        if number < 0 and self.pattern.startswith(_CURRENCIES):
-            return f"-{self._text_of(-number)}"
-        plain = int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
-        if not self.decimal_comma:
-            return self.pattern.format(plain)
-        text = str(plain) if self.decimals is None else f"{plain:.{self.decimals}f}"
-        return re.sub(r"\{.*\}", text.replace(".", ","), self.pattern)
-
-    @cached_property
-    def _around(self) -> tuple[str, str]:
-        before, after = re.split(r"\{.*\}", self.pattern)
-        return before.strip(), after.strip()
-
-
-PLAIN = Notation()
-"""Numbers alone."""
 
 
 def compose(text: str) -> str:
@@ -269,7 +177,15 @@ def text_of(value: object) -> str:
         value = int(value)
     if isinstance(value, int) and value.bit_length() > _LONGEST_WHOLE:
         return hex(value)
-    return str(value)
+    return _own_text(value)
+
+
+def _own_text(value: object) -> str:
+    """An object as it writes itself; by its type if it fails to, since an error would tell of its row."""
+    try:
+        return str(value)
+    except Exception:
+        return type(value).__name__
 
 
 def number_or_nan(text: str) -> float:
@@ -304,7 +220,7 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     rows = cells.tolist()
     try:
         known = list(dict.fromkeys(rows))
-    except TypeError:  # Values without a hash.
+    except Exception:  # Values without a hash, or that do not compare.
         known = []
     # Only a text equals a text, but 1, 1.0 and True are equal.
     if set(map(type, known)) != {str} and set(map(type, rows)) not in ({int}, {float}, {bool}):
@@ -346,7 +262,7 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except OverflowError:
         return math.inf
-    except (TypeError, ValueError):
+    except Exception:  # Whatever an object raises that is no number.
         return math.nan if _is_missing(value) else None
     return None if isinstance(value, str) and "_" in value else number
 

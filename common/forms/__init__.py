@@ -1,1 +1,1 @@
-"""Forms of files that people write: one definition checks a file and states its JSON schema."""
+"""Forms of files that people write, and of numbers: one definition checks a file and states its schema."""

@@ -18,7 +18,8 @@ from ...common.data.attributes.categorical import CategoricalAttribute, CodedAtt
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.values import LARGEST_WHOLE, compose
+from ...common.data.values import compose
+from ...common.forms.notation import LARGEST_WHOLE
 from ..sources.cells import PLAIN_NUMBER
 from .engines.kinds import Kind, NotExact
 from .pieces import (

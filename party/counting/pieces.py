@@ -18,7 +18,8 @@ from ...common.data.attributes.attribute import REFUSED, Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.values import LARGEST_WHOLE, RawColumn, text_of
+from ...common.data.values import RawColumn, text_of
+from ...common.forms.notation import LARGEST_WHOLE
 from .engines.kinds import Kind, NotExact
 
 UNCLEAR = -1 - len(REFUSED)

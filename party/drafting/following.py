@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.dates import GAP_KEYS, DateAttribute
 from ...common.data.attributes.moments import Times
-from ...common.data.values import PLAIN, blank_texts
+from ...common.data.values import blank_texts
+from ...common.forms.notation import PLAIN
 from .numbers import draft_number
 from .profile import Profile
 

@@ -13,9 +13,9 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import Category
 from ...common.data.attributes.clock import NUMBERS
 from ...common.data.domain_files.reading import read_entry
-from ...common.data.values import LARGEST_WHOLE, PLAIN
 from ...common.errors import DataError
 from ...common.files.labels import listed_categories
+from ...common.forms.notation import LARGEST_WHOLE, PLAIN
 from ..sources.query import open_queried
 from ..sources.source import FileSource, Queried
 from .dates import draft_calendar, draft_clock, draft_date

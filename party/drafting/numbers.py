@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import AUTO
 from ...common.data.binning.scale import Scale
-from ...common.data.values import LARGEST_WHOLE, PLAIN, Notation
+from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from .profile import Profile
 
 _DRAFTED_ATOMS = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,8 +12,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.values import PLAIN, Notation, number_or_nan
+from ...common.data.values import number_or_nan
 from ...common.errors import DataError
+from ...common.forms.notation import APOSTROPHES, BLANKS, PLAIN, Notation
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote
@@ -21,7 +22,11 @@ from ..sources.sql import quote
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
-_AROUND = re.compile(r"-?([$€£¥]|[A-Z]{3} )?(-?[0-9][0-9.,]*)( ?[%‰€£¥]| ?[A-Za-zµ°²³/]{1,12})?")
+_TYPESET = APOSTROPHES + BLANKS
+_AROUND = re.compile(
+    rf"-?([$€£¥]|[A-Z]{{3}} )?(-?[0-9](?:[0-9.,{_TYPESET}]*[0-9.,])?)"
+    rf"([{BLANKS}]?[%‰€£¥]|[{BLANKS}]?[A-Za-zµ°²³/]{{1,12}})?"
+)
 """A number with a currency, a percent sign or a unit, such as 34 years."""
 
 NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
@@ -31,6 +36,10 @@ _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
 
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
+_MARKED = re.compile(
+    rf"-?[1-9][0-9]{{0,2}}(?P<mark>[{_TYPESET}])[0-9]{{3}}((?P=mark)[0-9]{{3}})*"
+    r"((?P<decimal>[.,])[0-9]*)?"
+)
 
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
@@ -199,6 +208,27 @@ class Rows:
         )
 
 
+@dataclass(frozen=True)
+class _Spelling:
+    """How a text writes a number that is no plain one; see `Notation`."""
+
+    before: str
+    after: str
+    mark: str = ""
+    decimal_comma: bool = False
+    in_parentheses: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """The notation."""
+        sign = "(" if self.in_parentheses else ""
+        if self.decimal_comma:
+            inside = f"{sign}{self.mark},"
+        else:
+            inside = f":{sign}{self.mark}" if sign or self.mark else ""
+        return f"{self.before}{{{inside}}}{self.after}"
+
+
 def _numbers_and_notation(
     texts: NDArray[np.object_], numbers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], str]:
@@ -206,31 +236,46 @@ def _numbers_and_notation(
     others = [text for text in texts[np.isnan(numbers)] if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
-    found = [_shape(text) for text in others[:_NOTATION_SAMPLE]]
-    # A comma before three digits may be of either kind, and is absent from small numbers.
-    for mark in ("{,}", "{:,}"):
-        if any(shape is not None and mark in shape for shape in found):
-            found = [shape and re.sub(r"\{.*\}", mark, shape) for shape in found]
-            break
-    shapes = Counter(found)
-    (shape, times), *_ = shapes.most_common(1)
+    found = Counter(_as_one([_spelling_of(text) for text in others[:_NOTATION_SAMPLE]]))
+    (written, times), *_ = found.most_common(1)
     few = len(others) <= 0.05 * len(texts)
-    # Commas are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
-    if shape is None or times < 0.9 * shapes.total() or (few and shape not in ("{,}", "{:,}")):
+    # Marks are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
+    if written is None or times < 0.9 * found.total() or (few and (written.before or written.after)):
         return numbers, PLAIN.pattern
-    notation = Notation(shape)
+    notation = Notation(written.pattern)
     read = [number_or_nan(notation.number_in(text)) for text in texts]
-    return np.array(read, dtype=np.float64), shape
+    return np.array(read, dtype=np.float64), notation.pattern
 
 
-def _shape(text: str) -> str | None:
-    """The notation of a text that is no plain number; None if it is no number."""
+def _as_one(found: Sequence[_Spelling | None]) -> list[_Spelling | None]:
+    """The texts of a column in one notation: some numbers are too small for a mark, or positive.
+
+    A comma before three digits may be of either kind.
+    """
+    known = [one for one in found if one is not None]
+    comma = any(one.decimal_comma for one in known)
+    marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))
+    mark = marks.most_common(1)[0][0] if marks else ""
+    negative = any(one.in_parentheses for one in known)
+    return [one and replace(one, mark=mark, decimal_comma=comma, in_parentheses=negative) for one in found]
+
+
+def _spelling_of(text: str) -> _Spelling | None:
+    """How a number is written; None for a plain one, and for a text that is none."""
+    if text.startswith("(") and text.endswith(")"):
+        inside = text[1:-1]
+        if inside[:1] in ("(", "-"):
+            return None
+        plain = _Spelling("", "") if re.fullmatch("[0-9]+[.]?[0-9]*", inside) else _spelling_of(inside)
+        return plain and replace(plain, in_parentheses=True)
     match = _AROUND.fullmatch(text)
     if match is None:
         return None
     before, digits, after = (part or "" for part in match.groups())
     if _GROUPED.fullmatch(digits):
-        return f"{before}{{:,}}{after}"
+        return _Spelling(before, after, ",")
+    if marked := _MARKED.fullmatch(digits):
+        return _Spelling(before, after, marked["mark"], marked["decimal"] == ",")
     if _DECIMAL_COMMA.fullmatch(digits):
-        return f"{before}{{,}}{after}"
-    return f"{before}{{}}{after}" if before or after else None
+        return _Spelling(before, after, decimal_comma=True)
+    return _Spelling(before, after) if before + after and not set(digits) & set(_TYPESET) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.values import LARGEST_WHOLE, PLAIN
+from ...common.forms.notation import LARGEST_WHOLE, PLAIN
 from .profile import Profile, is_absent
 
 FEW_TEXTS = 50

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.federation.card import PARTY
+from ...common.processes.bounded_server import BoundedServer
 from ...common.wire.tls import METHODS
 from ..accounts.ledger import Ledger
 from .events import Event, Log
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from prometheus_client.registry import CollectorRegistry
 
 LOCALHOST = "127.0.0.1"
+REQUEST_S = 10.0
+"""Seconds that a whole request may take: strangers take no thread of the daemon for longer."""
+
 _OTHER = "other"
 
 
@@ -92,18 +96,25 @@ class Metrics:
         Raises:
             DataError: the address cannot be listened on.
         """
-        from prometheus_client import start_http_server
+        from prometheus_client import MetricsHandler
 
         host, _, port = address.rpartition(":")
         if not port.isdecimal() or int(port) > 65535:
             raise DataError(f"metrics: expected host:port or a port, got {address!r}")
+        pages = MetricsHandler.factory(self.registry)
+        place = (host.removeprefix("[").removesuffix("]") or LOCALHOST, int(port))
         try:
-            self._server = start_http_server(int(port), host or LOCALHOST, self.registry)
-        except OSError:
+            server = BoundedServer(
+                place, lambda request, of, own, _: pages(request, of, own), None, REQUEST_S
+            )
+        except (DataError, OSError):
             raise DataError(
                 f"metrics: cannot listen on {address}; check that the port is free and the host is this one"
             ) from None
-        return f"{host or LOCALHOST}:{self._server[0].server_port}"
+        thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+        thread.start()
+        self._server = server, thread
+        return f"{host or LOCALHOST}:{server.server_address[1]}"
 
     def stop(self) -> None:
         """Stops serving."""

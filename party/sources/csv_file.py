@@ -57,8 +57,8 @@ class CsvFile:
         kinds = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
             f"SELECT {kept} FROM read_csv({quoted_file(self._readable)}, auto_detect=false, "
-            f"header={named}, delim={quote(self._dialect.separator)}, encoding='utf-8', "
-            f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{kinds}}})"
+            f"header={named}, skip={int(self._dialect.stated)}, delim={quote(self._dialect.separator)}, "
+            f"encoding='utf-8', quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{kinds}}})"
         )
 
     @property

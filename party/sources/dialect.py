@@ -24,11 +24,13 @@ class Dialect:
         encoding: utf-8 or utf-16; see `encodings`.
         separator: one of `SEPARATORS`.
         first: the cells of the first line.
+        stated: whether a line before it, such as `sep=;`, says what separates cells, as Excel reads it.
     """
 
     encoding: str
     separator: str
     first: tuple[str, ...]
+    stated: bool = False
 
     @property
     def in_words(self) -> str:
@@ -37,7 +39,7 @@ class Dialect:
 
 
 def find_dialect(path: Path, usual: str) -> Dialect:
-    """Reads a file's dialect off its first line, which is public; no other line has a part in it.
+    """Reads a file's dialect off its first line, or two, which are public; no other line has a part in it.
 
     The separator is the one that divides the first line into the most cells, the usual one if others divide
     it into as many.
@@ -51,15 +53,26 @@ def find_dialect(path: Path, usual: str) -> Dialect:
     """
     try:
         lines = first_lines(path)
-        found = {separator: _cells(lines, separator) for separator in SEPARATORS}
-        separator = _separator(path.name, {one: len(cells) for one, cells in found.items()}, usual)
+        separator = _stated_separator(lines)
+        stated = separator is not None
+        if separator is None:
+            found = {one: len(_cells(lines, one)) for one in SEPARATORS}
+            separator = _separator(path.name, found, usual)
+        else:
+            lines = lines[1:]
         first = tuple(next(csv.reader(lines, delimiter=separator, strict=True), []))
         encoding = encoding_of(path)
     except (OSError, EOFError, csv.Error, zlib.error):
         raise DataError(f"{path.name}: its first line cannot be read as CSV; fix the file") from None
     if not first:
         raise DataError(f"{path.name} has no header; write the names of the columns in its first line")
-    return Dialect(encoding, separator, first)
+    return Dialect(encoding, separator, first, stated)
+
+
+def _stated_separator(lines: Sequence[str]) -> str | None:
+    """The separator that a line before the first one states; None if there is no such line."""
+    line = lines[0].rstrip("\r\n") if lines else ""
+    return line[4:] if line.lower().startswith("sep=") and line[4:] in SEPARATORS else None
 
 
 def _separator(name: str, cells: dict[str, int], usual: str) -> str:

@@ -227,14 +227,15 @@ def digest_of(data: Source, key: bytes) -> bytes:
     """A keyed digest of rows, 32 bytes; whoever has the key can test guesses of them.
 
     Args:
-        data: the rows: the cells of a data frame in any order, or the bytes of a file.
+        data: the rows: the cells of a data frame, rows and columns in any order, or the bytes of a file.
         key: secret.
     """
     digest = hmac.new(key, digestmod="sha256")
     if isinstance(data, ArrowTable):
-        rows = _FrameRows(without_index(data).rows)
+        held = without_index(data).rows
+        rows = _FrameRows(held[sorted(held.columns)] if held.columns.is_unique else held)
         with closing(rows.connect()) as connection:
-            # The order of rows has no effect on counts.
+            # The order of rows and columns has no effect on what a release tells of them.
             summed = rows.query(
                 connection, "SELECT count(*) AS n, sum(hash(file)::HUGEINT)::VARCHAR AS h FROM file"
             )
@@ -385,7 +386,7 @@ def _is_nested(column: pd.Series) -> bool:
 
 def _nest(column: pd.Series) -> pa.Array:
     """Cells as lists of one text each."""
-    return pa.array([[str(cell)] for cell in column], pa.list_(pa.string()))
+    return pa.array([[text_of(cell)] for cell in column], pa.list_(pa.string()))
 
 
 def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:

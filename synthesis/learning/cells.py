@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
+from ...common.forms.notation import Notation
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
@@ -182,12 +183,17 @@ class Cells:
 
 def _number_sql(text: str, notation: str) -> str:
     """The SQL expression of the number in a text of a notation, NULL if there is none."""
-    before, mark, after = re.split(r"(\{.*\})", notation)
-    for part in (before.strip(), after.strip()):
+    before, after = (part.strip() for part in re.split(r"\{.*\}", notation))
+    known, sign = Notation(notation), "''"
+    if known.in_parentheses:
+        inside = f"starts_with({text}, '(') AND ends_with({text}, ')')"
+        sign = f"CASE WHEN {inside} THEN '-' ELSE '' END"
+        text = f"CASE WHEN {inside} THEN trim({text}[2:-2]) ELSE {text} END"
+    for part in (before, after):
         if part:
             text = f"trim(replace({text}, {quote(part)}, ''))"
-    if mark == "{:,}":
-        text = f"replace({text}, ',', '')"
-    elif mark == "{,}":
-        text = f"replace(replace({text}, '.', ''), ',', '.')"
-    return f"CASE WHEN NOT contains({text}, '_') THEN try_cast({text} AS DOUBLE) END"
+    for mark in known.marks:
+        text = f"replace({text}, {quote(mark)}, '')"
+    if known.decimal_comma:
+        text = f"replace({text}, ',', '.')"
+    return f"CASE WHEN NOT contains({text}, '_') THEN try_cast({sign} || {text} AS DOUBLE) END"

@@ -16,7 +16,8 @@ from ...common.data.attributes.moments import Granularity, Moments
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.scale import Scale
-from ...common.data.values import LARGEST_WHOLE, Notation, text_of
+from ...common.data.values import text_of
+from ...common.forms.notation import LARGEST_WHOLE, Notation
 from ...common.measurement import Measurement
 from ...party.drafting.profile import NOT_AVAILABLE
 from ...party.drafting.texts import TRUE_FALSE, natural

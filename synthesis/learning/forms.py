@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...common.forms.notation import APOSTROPHES, BLANKS
 from ...party.drafting.profile import NOT_AVAILABLE
 from .date_forms import DATES, OF_DIGITS, clock_in, clock_sql, date_in, digits_sql
 
@@ -40,8 +41,10 @@ NOTATIONS = (
         "{,} EUR",
         "{} USD",
     ),
+    # Each after those whose numbers it reads too.
+    *("{:'}", "{: }", "{ ,}", "CHF {:'}", "{:'} CHF", "{: } €", "{ ,} €", "{:(}", "{:(,}"),
 )
-"""How numbers are written; see `Notation`."""
+"""How numbers are written; see `Notation`. Blanks and apostrophes stand for those that are typeset too."""
 
 EITHER = "9,999"
 """In place of a notation: a comma before three digits, which may be of `{:,}` or of `{,}`."""
@@ -93,9 +96,18 @@ _BLANKS = frozenset(NOT_AVAILABLE)
 _LONG = "\0"
 _PLAIN = re.compile(r"[-+]?(?:(?:0|9[09]*)(?:\.([09]*))?|\.([09]+))")
 _EXPONENT = re.compile(r"[-+]?[09]+(?:\.[09]*)?[eE][-+]?[09]+")
-_AROUND = re.compile(r"-?([$€£]|[A-Z]{3} )?(-?[09][09.,]*)( ?[%€]| (?:kg|cm|km|mg|[A-Z]{3}))?")
+_AROUND = re.compile(r"-?([$€£]|[A-Z]{3} )?(-?[09](?:[09.,' ]*[09.,])?)( ?[%€]| (?:kg|cm|km|mg|[A-Z]{3}))?")
 _GROUPED = re.compile(r"-?9[09]{0,2}(?:,[09]{3})+(?:\.([09]*))?")
 _DECIMAL_COMMA = re.compile(r"-?(?:0|9[09]*|9[09]{0,2}(?:\.[09]{3})+),([09]+)")
+_BY_MARKS = tuple(
+    (re.compile(rf"-?9[09]{{0,2}}(?:{mark}[09]{{3}})+{decimals}"), notation)
+    for mark, decimals, notation in (
+        ("'", r"(?:\.([09]*))?", "{:'}"),
+        (" ", r"(?:\.([09]*))?", "{: }"),
+        (" ", ",([09]+)", "{ ,}"),
+    )
+)
+_TYPESET = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(BLANKS, " "))
 _LONGEST_CODE = 12
 _CODE = re.compile(r"0[09]{1,15}|9[09]{15}")
 
@@ -142,13 +154,15 @@ def _number(shape: str) -> Form | None:
     plain = _PLAIN.fullmatch(shape)
     if plain is not None:
         return Form("number", "{}", _decimals(plain[1] or plain[2]))
+    if shape.startswith("(") and shape.endswith(")"):
+        return _in_parentheses(shape[1:-1])
     if _EXPONENT.fullmatch(shape):
         return Form("number", "{}", DECIMALS + 1)
-    around = _AROUND.fullmatch(shape)
+    around = _AROUND.fullmatch(shape.translate(_TYPESET))
     if around is None:
         return None
     before, digits, after = (part or "" for part in around.groups())
-    for pattern, mark in ((_PLAIN, "{}"), (_GROUPED, "{:,}"), (_DECIMAL_COMMA, "{,}")):
+    for pattern, mark in ((_PLAIN, "{}"), (_GROUPED, "{:,}"), (_DECIMAL_COMMA, "{,}"), *_BY_MARKS):
         match = pattern.fullmatch(digits)
         if match is None:
             continue
@@ -157,6 +171,14 @@ def _number(shape: str) -> Form | None:
         decimals = next((part for part in match.groups() if part is not None), None)
         return Form("number", f"{before}{mark}{after}", _decimals(decimals))
     return None
+
+
+def _in_parentheses(shape: str) -> Form | None:
+    """A number that is negative since it is in parentheses."""
+    inside = None if shape[:1] in "(-+" else _number(shape)
+    if inside is None or inside.name not in ("{}", "{:,}", EITHER):
+        return None
+    return Form("number", "{:(}" if inside.name == "{}" else "{:(,}", inside.detail)
 
 
 def _decimals(digits: str | None) -> int:

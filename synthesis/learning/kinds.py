@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -231,11 +232,14 @@ def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
         return float(_of_notation(notation, votes).sum())
 
     def is_shown(notation: str) -> bool:
+        if notation == "{}":
+            return True
+        if not (notation.startswith("{") and notation.endswith("}")):
+            return bool(numbers - bare > numbers / 2)
+        own = clear[_numbers_in(notation)].sum()
         if notation in ("{:,}", "{,}"):
-            return bool(
-                clear[_numbers_in(notation)].sum() + clear[_numbers_in(EITHER)].sum() > _MARKED * numbers
-            )
-        return notation == "{}" or bool(numbers - bare > numbers / 2)
+            own += clear[_numbers_in(EITHER)].sum()
+        return bool(own > _MARKED * numbers)
 
     return max(filter(is_shown, NOTATIONS), key=cast)
 
@@ -243,16 +247,10 @@ def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
 def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The votes that are numbers in a notation, by decimals."""
     found = votes[_numbers_in(notation)].copy()
-    if notation in ("{:,}", "{,}"):
-        found += votes[_numbers_in(EITHER)]
-    if "{:,}" in notation:
-        # Numbers below a thousand have no comma.
-        found += votes[_numbers_in(notation.replace("{:,}", "{}"))]
-    elif "{,}" in notation:
-        found[1] += votes[_numbers_in(notation.replace("{,}", "{}"))][1]
-    if notation not in ("{}", "{:,}", "{,}"):
-        # A plain whole number can be read in every notation.
-        found[1] += votes[_numbers_in("{}")][1]
+    for other in _READ_TOO[notation]:
+        found += votes[_numbers_in(other)]
+    for other in _WHOLE_TOO[notation]:
+        found[1] += votes[_numbers_in(other)][1]
     return found
 
 
@@ -290,8 +288,34 @@ def _is_of(family: str, form: Form) -> bool:
     return form.family == family
 
 
+def _read_too(notation: str) -> list[str]:
+    """The other notations whose numbers, whatever their decimals, are read in a notation."""
+    found = []
+    if mark := re.search(r"\{:\(?[,' ]\}|\{:\(\}", notation):
+        # Numbers below a thousand have no mark, and positive ones no parentheses.
+        found.append(notation.replace(mark[0], "{}"))
+    if "{ ,}" in notation:
+        found.append(notation.replace("{ ,}", "{,}"))
+    if notation in ("{:,}", "{,}", "{:(,}"):
+        found.append(EITHER)
+    if notation == "{:(,}":
+        found += ["{:,}", "{:(}"]
+    return found
+
+
+def _whole_too(notation: str) -> list[str]:
+    """The other notations whose whole numbers are read in a notation: plain ones, and without decimals."""
+    known = {notation, *_read_too(notation)}
+    if "{}" in known:
+        return []
+    plain = re.sub(r"\{.*\}", "{}", notation)
+    return sorted({"{}", plain, notation.replace("{ ,}", "{: }")} - known)
+
+
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
 _BY_NOTATION = _by_notation((*NOTATIONS, EITHER))
+_READ_TOO = {notation: _read_too(notation) for notation in NOTATIONS}
+_WHOLE_TOO = {notation: _whole_too(notation) for notation in NOTATIONS}
 _FAMILIES = {
     family: _places(partial(_is_of, family)) for family in ("number", "date", "word", CODE, TEXT, SENTENCE)
 }

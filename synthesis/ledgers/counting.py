@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ...common.errors import DataError, MosaicWarning
@@ -44,11 +44,12 @@ class Priced:
     releases: int = 1
     earlier: tuple[str, ...] = ()
 
-    def entry(self, release_id: str, at: str, out: str) -> Spent:
+    def entry(self, release_id: str, at: str, out: str, turn: str = "") -> Spent:
         """What one of the releases is charged for; see `Spent`."""
-        return Spent.of(
+        charged = Spent.of(
             release_id, at, out, self.budget, self.unit, self.mechanism, self.labels_delta, self.releases
         )
+        return replace(charged, turn=turn)
 
 
 @contextlib.contextmanager
@@ -61,6 +62,8 @@ def counted_release(
 ) -> Iterator[None]:
     """Counts a release in full before the block; in part, if the block fails and no folder keeps its answers.
 
+    After the block it is counted in full once more if a copy of its folder went on meanwhile.
+
     Args:
         data: its tables.
         ledger: see `synthesize`.
@@ -69,7 +72,7 @@ def counted_release(
         seeded: whether it is reproducible and not for release, and so not counted.
 
     Raises:
-        BudgetError: it is beyond the limit of a ledger; nothing was spent.
+        BudgetError: it is beyond the limit of a ledger; nothing was spent, unless a copy went on meanwhile.
         DataError: a ledger cannot be read or changed; nothing was spent.
 
     Warns:
@@ -78,7 +81,7 @@ def counted_release(
     if seeded:
         yield
         return
-    after = _charge(data, ledger, priced, kept)
+    one, after = _charge(data, ledger, priced, kept)
     with counted_spending() as spending:
         try:
             for line in dict.fromkeys(_line(content, priced.unit) for content in after.values()):
@@ -89,20 +92,25 @@ def counted_release(
             # What a folder keeps goes on, and costs then what it was charged for.
             if not kept.has_answers():
                 with contextlib.suppress(OSError):
-                    settle(tuple(after), kept.release_id, min(spending.share, 1.0))
+                    settle(tuple(after), one, min(spending.share, 1.0))
             raise
+    if kept.folder is not None:
+        # Whoever goes on from a copy of the folder as it was before does not have this turn.
+        turns, last = kept.take_turn()
+        charge(tuple(after), replace(one, turn=last), turns)
 
 
 def _charge(
     data: Source | Mapping[str, Source], ledger: LedgerLike, priced: Priced, kept: Unfinished | Forgotten
-) -> dict[Ledger, Content]:
-    """Charges a release; what its ledgers say then."""
+) -> tuple[Spent, dict[Ledger, Content]]:
+    """Charges a release; its entry, and what its ledgers say then."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = "" if kept.folder is None else str(kept.folder.resolve())
-    one = priced.entry(kept.release_id, at, folder)
+    turns, now = kept.take_turn()
+    one = priced.entry(kept.release_id, at, folder, now)
     earlier = tuple(priced.entry(other, "before", "") for other in priced.earlier)
     asked = ledgers_of(data, ledger)
-    after = charge([each for each in asked if each is not None], one, earlier)
+    after = charge([each for each in asked if each is not None], one, turns, earlier)
     if len(after) < len(asked):
         missing = next((str(each.path) for each in asked if each is not None and each not in after), "")
         place = missing or "the folder of state"
@@ -116,7 +124,7 @@ def _charge(
             BudgetWarning,
             stacklevel=5,
         )
-    return after
+    return one, after
 
 
 def _line(content: Content, unit: PrivacyUnit) -> str:

@@ -7,9 +7,10 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ...common.bounded import fraction_of, json_of, read_bytes
@@ -48,11 +49,14 @@ _RELEASE = {
     "rows": _HEX,
     "ended": Truth(),
 }
+_TURN = "turn"
+"""The only key that a ledger of an earlier version lacks."""
+
 _LIMIT = {"epsilon": _POSITIVE, "delta": _SHARE}
 
 
-def _keys(forms: Any) -> Table:
-    return Table({name: Key(form, required=True) for name, form in forms.items()})
+def _keys(forms: Any, optional: Mapping[str, Key] = MappingProxyType({})) -> Table:
+    return Table({name: Key(form, required=True) for name, form in forms.items()} | dict(optional))
 
 
 _FORM = _keys(
@@ -61,7 +65,7 @@ _FORM = _keys(
         "format": Choice((str(_FORMAT),)),
         "salt": _HEX,
         "limit": Either((_keys(_LIMIT), Null())),
-        "releases": ListOf(_keys(_RELEASE)),
+        "releases": ListOf(_keys(_RELEASE, {_TURN: Key(Text())})),
     }
 )
 
@@ -80,8 +84,22 @@ class Content:
     limit: Budget | None = None
     spent: tuple[Spent, ...] = ()
 
+    def going_on(self, one: Spent, turns: Collection[str]) -> Content | None:
+        """The ledger when a release that it has goes on; None if it does not have it.
+
+        Args:
+            one: the release.
+            turns: those of the folder from which it goes on. If the ledger has another, a copy of the folder
+                went on since: both draw noise of their own, and are two releases.
+        """
+        for place, other in enumerate(self.spent):
+            if other.release_id == one.release_id and other.turn in turns:
+                spent = (*self.spent[:place], replace(other, turn=one.turn), *self.spent[place + 1 :])
+                return replace(self, spent=spent)
+        return None
+
     def with_release(self, one: Spent, path: Path) -> Content:
-        """The ledger with one more release; one that it has already stays as it is.
+        """The ledger with one more release.
 
         Args:
             one: the release.
@@ -90,8 +108,6 @@ class Content:
         Raises:
             BudgetError: the limit does not allow it.
         """
-        if any(other.release_id == one.release_id for other in self.spent):
-            return self
         after = replace(self, spent=(*self.spent, one))
         if self.limit is not None and not fits(after.spent, self.limit):
             raise BudgetError(
@@ -187,14 +203,15 @@ class Ledger:
         return digest.hexdigest()
 
 
-def charge(ledgers: Sequence[Ledger], one: Spent, earlier: Sequence[Spent] = ()) -> dict[Ledger, Content]:
+def charge(
+    ledgers: Sequence[Ledger], one: Spent, turns: Collection[str] = (), earlier: Sequence[Spent] = ()
+) -> dict[Ledger, Content]:
     """Writes a release into all of its ledgers before it begins; or into none, if a limit does not allow it.
-
-    A release that is in a ledger already goes on and is not charged again.
 
     Args:
         ledgers: those of its tables.
         one: the release.
+        turns: see `Content.going_on`.
         earlier: releases that it continues, which may be of a file or a data frame with another ledger.
 
     Returns:
@@ -206,32 +223,38 @@ def charge(ledgers: Sequence[Ledger], one: Spent, earlier: Sequence[Spent] = ())
     """
     # In one order for all, so that two releases do not wait for each other.
     each = sorted(ledgers, key=lambda ledger: ledger.path)
-    with contextlib.ExitStack() as turns:
+    with contextlib.ExitStack() as waiting:
         after: dict[Ledger, Content] = {}
         for ledger in each:
             with contextlib.suppress(OSError):
-                turns.enter_context(ledger.changing())
+                waiting.enter_context(ledger.changing())
                 after[ledger] = ledger.read()
         for ledger, content in after.items():
+            known = {other.release_id for other in content.spent}
             for before in earlier:
-                content = content.with_release(before, ledger.path)
-            after[ledger] = content.with_release(replace(one, rows=ledger.rows(content.salt)), ledger.path)
+                if before.release_id not in known:
+                    content = content.with_release(before, ledger.path)
+            after[ledger] = content.going_on(one, turns) or content.with_release(
+                replace(one, rows=ledger.rows(content.salt)), ledger.path
+            )
         for ledger, content in after.items():
             ledger.write(content)
     return after
 
 
-def settle(ledgers: Sequence[Ledger], release_id: str, share: float) -> None:
+def settle(ledgers: Sequence[Ledger], ended: Spent, share: float) -> None:
     """Writes what a release cost that ended early: this share of its rho, and nothing if it is zero."""
+
+    def is_it(one: Spent) -> bool:
+        return (one.release_id, one.turn) == (ended.release_id, ended.turn)
+
     for ledger in ledgers:
         with ledger.changing():
             content = ledger.read()
-            spent = tuple(
-                one.only(share) if one.release_id == release_id else one
-                for one in content.spent
-                if share or one.release_id != release_id
+            spent = (
+                one.only(share) if is_it(one) else one for one in content.spent if share or not is_it(one)
             )
-            ledger.write(replace(content, spent=spent))
+            ledger.write(replace(content, spent=tuple(spent)))
 
 
 def limit_values(limit: Budget | None) -> dict[str, Any] | None:
@@ -253,6 +276,7 @@ def release_values(one: Spent) -> dict[str, Any]:
         "alone": one.alone,
         "rows": one.rows,
         "ended": one.ended,
+        _TURN: one.turn,
     }
 
 
@@ -285,4 +309,5 @@ def _content(text: bytes, path: Path) -> Content:
 def _release_of(one: dict[str, Any]) -> Spent:
     cost = Cost(PrivacyUnit.of(one), fraction_of(one["zcdp_rho"]), fraction_of(one["labels_delta"]))
     budget = Budget(one["epsilon"], one["delta"])
-    return Spent(one["release"], one["at"], one["out"], budget, cost, one["alone"], one["rows"], one["ended"])
+    charged = Spent(one["release"], one["at"], one["out"], budget, cost)
+    return replace(charged, alone=one["alone"], rows=one["rows"], ended=one["ended"], turn=one.get(_TURN, ""))

@@ -32,6 +32,8 @@ class Spent:
         alone: whether it has noise of another kind, whose epsilon and delta are added to those of others.
         rows: digest of the rows under the salt of the ledger.
         ended: whether it ended early, and so cost less than its promise.
+        turn: drawn when a process began it or went on with it last; its folder has noted it, unless that is a
+            copy from before.
     """
 
     release_id: str
@@ -42,6 +44,7 @@ class Spent:
     alone: bool = False
     rows: str = ""
     ended: bool = False
+    turn: str = ""
 
     @classmethod
     def of(

@@ -27,6 +27,22 @@ from dpmosaic.synthesis.related_tables import read_keyed
 
 pytestmark = pytest.mark.slow
 
+
+class Broken:
+    """An object that fails at whatever is asked of it."""
+
+    def __str__(self):
+        raise RuntimeError("what it holds")
+
+    __hash__ = __eq__ = __float__ = __bool__ = __iter__ = __len__ = __str__
+
+
+class Whole(int):
+    """A number that cannot be written."""
+
+    __str__ = Broken.__str__
+
+
 CELL = st.one_of(
     st.none(),
     st.text(max_size=5),
@@ -43,6 +59,8 @@ CELL = st.one_of(
     st.lists(st.integers(), max_size=2),
     st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
     st.sampled_from([pd.NA, pd.NaT, pd.Interval(0, 1), pd.Period("2020-01"), np.datetime64(2**62, "s")]),
+    st.builds(Broken),
+    st.builds(Whole, st.integers()),
     st.sampled_from([Decimal("sNaN"), 10**5000, np.float32(0.1), np.array([1.0, 2.0]), np.array([])]),
 )
 
@@ -65,6 +83,7 @@ def column_with(name, cell):
 @given(cell=CELL)
 @example(cell=Decimal("sNaN"))
 @example(cell="\ud800")
+@example(cell=Broken())
 def test_any_cell_is_learned_and_encoded(name, cell):
     raw = raw_table(column_with(name, cell))
     counts = PrivateCounts(10**8, PrivacyUnit(Adjacency.ADD_REMOVE), RandomStream.from_seed(1))
@@ -83,6 +102,7 @@ def test_any_cell_is_learned_and_encoded(name, cell):
 @given(cell=CELL)
 @example(cell=[1])
 @example(cell=Decimal("sNaN"))
+@example(cell=Broken())
 def test_any_cell_of_a_key_has_a_text(cell):
     texts = keys_as_texts(column_with("texts", cell)["a"])
     assert texts.iloc[:40].tolist() == COLUMNS["texts"]
@@ -94,6 +114,7 @@ def test_any_cell_of_a_key_has_a_text(cell):
 @example(cell=[1])
 @example(cell="\ud800")
 @example(cell=Decimal("sNaN"))
+@example(cell=Broken())
 def test_any_cell_of_an_order_is_read_or_refused(name, cell):
     rows = column_with(name, cell).assign(id=[place // 2 for place in range(41)], b=1)
     with contextlib.suppress(DataError):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
+from ...forms.notation import LONGEST_PATTERN
 from ...later import np
-from ..values import LONGEST_PATTERN, RawColumn, compose, refuse_rows
+from ..values import RawColumn, compose, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
+from ...forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...later import np
 from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without_bounds, runs_of_integers
 from ..binning.lattice import Lattice
 from ..binning.scale import Scale
 from ..binning.spread import Spread
-from ..values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blank_texts, read_numbers
+from ..values import RawColumn, blank_texts, read_numbers
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...forms.notation import LARGEST_WHOLE
 from ...later import np
-from ..values import LARGEST_WHOLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import DataError
 from ...forms.nearest import hint
+from ...forms.notation import PLAIN, Notation
 from ..attributes.attribute import Attribute
 from ..attributes.boolean import BooleanAttribute
 from ..attributes.categorical import CategoricalAttribute, CodedAttribute
@@ -19,7 +20,7 @@ from ..attributes.moments import Granularity, Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ..binning.scale import Scale
-from ..values import PLAIN, Notation, compose_texts
+from ..values import compose_texts
 from .form import VARIANTS
 from .others import described_by_others
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ...forms.notation import PLAIN
 from ...later import np
 from ..attributes.attribute import ABSENT, Attribute
 from ..attributes.boolean import BooleanAttribute
@@ -13,7 +14,7 @@ from ..attributes.date_parts import DatePartsAttribute
 from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.moments import Moments, Times
 from ..attributes.numeric import NumericAttribute
-from ..values import PLAIN, RawColumn, read_numbers, text_of
+from ..values import RawColumn, read_numbers, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

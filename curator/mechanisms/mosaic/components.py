@@ -44,13 +44,14 @@ def log_prior_around(share: float | Array, spread: float) -> Array:
     """Log-prior of sizes or distances that vary little: log-normal around a share of the records.
 
     Args:
-        share: one or several.
+        share: one or several; of zero, such as of counts that are all zero, the least value of D is certain.
         spread: standard deviation of the logarithm.
 
     Returns:
         Shape (*share, values of D).
     """
-    logs = -0.5 * (np.log(SCALES / np.asarray(share)[..., None]) / spread) ** 2
+    around = np.maximum(np.asarray(share), np.finfo(np.float64).tiny)[..., None]
+    logs = -0.5 * ((np.log(SCALES) - np.log(around)) / spread) ** 2
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))
 
 

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from ....common.errors import MosaicError, ProtocolError
+from ....common.processes.bounded_server import BoundedServer
 from ....common.processes.reread import Reread
 from ....common.wire.bundles import Bundle
 from ....common.wire.mailbox import MOST_HEAD_BYTES, MOST_WAIT_S, MailboxRequest, SignedRequest
 from ..home import CuratorHome
 from .admission import Admission
-from .listening import BoundedServer
 
 _SILENT_S = 60.0
 """Seconds without a byte after which the connection of an admitted party is closed."""

@@ -2,8 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.values import Notation, read_numbers, read_texts, text_of
+from dpmosaic.common.data.values import read_numbers, read_texts, text_of
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.forms.notation import Notation
 
 
 def texts(values):
@@ -74,6 +75,17 @@ def test_booleans_are_numbers():
             [1.5, 1200.5, -1200, 7, 9.1e-5, None, np.nan],
         ),
         ("{} kg", ["80 kg", "80kg", "80", "80 lb"], [80, 80, 80, None]),
+        (
+            "{:'}",
+            ["1'234", "1\u2019234.5", "-1'234'567", "12", "1'23", "1,234"],
+            [1234, 1234.5, -1234567, 12, None, None],
+        ),
+        ("{: }", ["1 234", "1\u00a0234.5", "1\u202f234 567", "1 23"], [1234, 1234.5, 1234567, None]),
+        ("{ ,}", ["1 234,5", "1.234,5", "-1\u202f234", "1,5", "1'234"], [1234.5, 1234.5, -1234, 1.5, None]),
+        ("{:(,}", ["(1,234)", "1,234.5", "(5)", "-5", "(-5)", "5)"], [-1234, 1234.5, -5, -5, None, None]),
+        ("{(,}", ["(1.234,5)", "1,5"], [-1234.5, 1.5]),
+        ("${:(,}", ["($1,234)", "$5", "-$5"], [-1234, 5, -5]),
+        ("CHF {:'}", ["CHF 1'234.50", "-CHF 5"], [1234.5, -5]),
     ],
 )
 def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells, expected):
@@ -98,6 +110,13 @@ def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells,
         ("{:.0f}%", 12.0, "12%"),
         ("${:,.2f}", -1423.8, "-$1,423.80"),
         ("kg {}", -1.5, "kg -1.5"),
+        ("{:'}", -1234567.5, "-1'234'567.5"),
+        ("{:'.2f} CHF", 1234.5, "1'234.50 CHF"),
+        ("{:\u202f}", 1234.0, "1\u202f234"),
+        ("{ ,.1f} €", 1234.5, "1 234,5 €"),
+        ("{:(,.2f}", -1423.8, "(1,423.80)"),
+        ("${:(,}", -1423.0, "($1,423)"),
+        ("{(,}", -0.5, "(0,5)"),
     ],
 )
 def test_numbers_are_written_in_their_notation(pattern, number, text):
@@ -106,7 +125,14 @@ def test_numbers_are_written_in_their_notation(pattern, number, text):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "expected"), [("{}", "{:.2f}"), ("${:,}", "${:,.2f}"), ("{,} EUR", "{,.2f} EUR")]
+    ("pattern", "expected"),
+    [
+        ("{}", "{:.2f}"),
+        ("${:,}", "${:,.2f}"),
+        ("{,} EUR", "{,.2f} EUR"),
+        ("{:'}", "{:'.2f}"),
+        ("{( ,}", "{( ,.2f}"),
+    ],
 )
 def test_a_notation_gets_a_number_of_decimals(pattern, expected):
     assert Notation(pattern).decimals is None
@@ -116,7 +142,25 @@ def test_a_notation_gets_a_number_of_decimals(pattern, expected):
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "%", "{}{}", "{:f}", "{:.f}", "{.2f}", "{:.12f}", "{0}", "{name}", "={}", "-{}", 5, None]
+    "pattern",
+    [
+        "",
+        "%",
+        "{}{}",
+        "{:f}",
+        "{:.f}",
+        "{.2f}",
+        "{:.12f}",
+        "{0}",
+        "{name}",
+        "={}",
+        "-{}",
+        "{:}",
+        "{'}",
+        "{:,'}",
+        5,
+        None,
+    ],
 )
 def test_refuses_a_notation_without_one_place_for_the_number(pattern):
     with pytest.raises(DataError, match=r"format: expected text around \{\}"):

@@ -13,6 +13,7 @@ import pytest
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.processes.bounded_server import BoundedServer
 from dpmosaic.common.wire.bundles import (
     Bundle,
     BundledCall,
@@ -23,7 +24,7 @@ from dpmosaic.common.wire.bundles import (
 )
 from dpmosaic.common.wire.mailbox import CLOCK_S, MailboxRequest
 from dpmosaic.curator.parties.home import ATTACHED
-from dpmosaic.curator.parties.over_https.listening import BoundedServer, address_of, tls_of
+from dpmosaic.curator.parties.over_https.listening import address_of, tls_of
 from support.mailboxes import RELEASE, Post, wait_until
 from support.middleboxes import Authority
 

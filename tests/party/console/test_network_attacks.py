@@ -6,12 +6,15 @@ import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import time
 from urllib.parse import urlencode
 
 import pytest
 
+from dpmosaic.common.console import connections
 from dpmosaic.simulations.local_network.ports import free_port
 from support.authorities import SERVER
 from support.browsing import Client
@@ -182,6 +185,30 @@ def test_half_open_connections_of_others_do_not_lock_out_an_officer(ada):
     assert ada.get("/")[0] == 200
     for one in (*plain, *begun):
         one.close()
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+@pytest.mark.parametrize("piece", [b"", b"x"], ids=["silent", "slow"])
+def test_whoever_sends_no_whole_request_in_time_is_cut_off(ada, monkeypatch, asked_before, piece):
+    """Also if bytes keep coming, and after an earlier request; others are served meanwhile."""
+    monkeypatch.setattr(connections, "HEAD_S", 0.2)
+    host, port = ada.authority.split(":")
+    raw = socket.create_connection((host, int(port)), timeout=60)
+    with ada.context.wrap_socket(raw, server_hostname=host) as slow:
+        if asked_before:
+            slow.sendall(f"GET /sign-in HTTP/1.1\r\nHost: {ada.authority}\r\n\r\n".encode())
+            reply = b""
+            while b"</html>" not in reply:
+                reply += slow.recv(1 << 16)
+        # Not if the server waits: that is a TimeoutError.
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            slow.sendall(b"POST /sign-out HTTP/1.1\r\nx")
+            for _ in range(500 if piece else 0):
+                slow.sendall(piece)
+                time.sleep(0.02)
+            assert not piece, "expected to be cut off"
+            assert not slow.recv(1 << 16)
+    assert ada.get("/")[0] == 200
 
 
 def test_http_without_tls_is_not_answered(ada):

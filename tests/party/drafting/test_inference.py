@@ -280,7 +280,31 @@ def test_numbers_with_units_are_numbers(tmp_path, cell, notation):
     assert (entry["type"], entry["format"]) == ("numeric", notation)
 
 
-@pytest.mark.parametrize("cell", ["({})", "−{}", "{}-", "1'{}", "1 {}", "CHF 1'{}.20"])
+@pytest.mark.parametrize(
+    ("cell", "other", "notation", "bounds"),
+    [
+        ("({})", "{}", "{:(}", (-399, 399)),
+        ("(1,{})", "{}", "{:(,}", (-1399, 399)),
+        ("1'{}", "{}", "{:'}", (200, 1399)),
+        ("1\u2019{}.5", "{}", "{:\u2019}", (200, 1399)),
+        ("1 {}", "2 000 {}", "{: }", (1200, 2000399)),
+        ("1\u202f{},5", "{},25", "{\u202f,}", (200, 1399)),
+        ("CHF 1'{}.50", "CHF {}.50", "CHF {:'.2f}", (200, 1399)),
+    ],
+)
+def test_numbers_with_marks_between_thousands_or_in_parentheses_are_numbers(
+    tmp_path, cell, other, notation, bounds
+):
+    """Others of the column are too small for a mark, or positive."""
+    cells = [one.format(n) for n in range(200, 400) for one in (cell, other)]
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["format"], entry["nullable"]) == ("numeric", notation, False)
+    low, high = bounds
+    assert low - 2000 <= entry["min"] <= low
+    assert high <= entry["max"] <= high * 2
+
+
+@pytest.mark.parametrize("cell", ["−{}", "{}-"])
 def test_numbers_that_no_entry_can_state_are_left_out_with_a_remark(tmp_path, cell):
     cells = [cell.format(n) for n in range(200, 400)]
     assert draft(tmp_path, *cells) == {"type": "text", "drop": True}

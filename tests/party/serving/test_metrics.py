@@ -1,3 +1,5 @@
+import contextlib
+import socket
 import urllib.request
 from fractions import Fraction
 
@@ -6,6 +8,7 @@ import pytest
 from dpmosaic.common import extras
 from dpmosaic.common.errors import DataError, MissingExtraError
 from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.serving import metrics as metrics_module
 from dpmosaic.party.serving.events import Event
 from dpmosaic.party.serving.metrics import Metrics
 from support.terms import RELEASE_ID, terms_of
@@ -77,6 +80,21 @@ def test_health_releases_and_the_share_of_the_budget_are_current(served, ledger)
     assert RELEASE_ID not in str(found)
 
 
+@pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nx"], ids=["silent", "half a request"])
+def test_whoever_sends_no_whole_request_in_time_is_cut_off(ledger, monkeypatch, sent):
+    monkeypatch.setattr(metrics_module, "REQUEST_S", 0.2)
+    metrics = Metrics(ledger, Fraction(4), {})
+    host, port = metrics.start("0").split(":")
+    with (
+        socket.create_connection((host, int(port)), timeout=60) as slow,
+        contextlib.suppress(ConnectionError),
+    ):
+        slow.sendall(sent)
+        # Not if the server waits: that is a TimeoutError.
+        assert slow.recv(1) == b""
+    metrics.stop()
+
+
 def test_the_metrics_of_a_dealer_are_named_after_it_and_have_no_budget(ledger):
     metrics = Metrics(ledger, None, {}, "dealer")
     ledger.reserve(terms_of(), "", bytes(32), lambda reserved: None)
@@ -94,7 +112,7 @@ def test_an_address_without_a_port_is_refused(ledger, address):
 
 def test_a_port_that_is_taken_is_refused(served, ledger):
     metrics, _ = served
-    taken = metrics._server[0].server_port
+    taken = metrics._server[0].server_address[1]
     with pytest.raises(DataError, match="cannot listen"):
         Metrics(ledger, Fraction(1), {}).start(f"127.0.0.1:{taken}")
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.dialect import SEPARATORS, Dialect, find_dialect
-from dpmosaic.party.sources.source import open_source
+from dpmosaic.party.sources.source import FileSource, open_source
 
 
 def dialect_of(tmp_path, content, usual=",", name="rows.csv"):
@@ -89,3 +89,48 @@ def test_texts_of_a_file_are_read_in_its_encoding(tmp_path, content, name):
     assert source.columns() == ("n", "word")
     with source.connect() as connection:
         assert source.query(connection, "SELECT c1 AS cell FROM file")["cell"].tolist() == ["é", "ß"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    ("line", "separator"),
+    [("sep=;", ";"), ("SEP=,", ","), ("sep=\t", "\t"), ("sep=|", "|")],
+)
+def test_a_line_that_states_the_separator_is_neither_names_nor_a_record(
+    tmp_path, line, separator, encoding, end
+):
+    path = tmp_path / "rows.csv"
+    rows = [line, *(separator.join(cells) for cells in (("a", "ü"), ("1", "é"), ("2", '"x"')))]
+    path.write_bytes((end.join(rows) + end).encode(encoding))
+    source = open_source(path)
+    assert source.columns() == ("a", "ü")
+    found = source.query(source.connect(), "SELECT * FROM file")
+    assert [found[f"c{place}"].tolist() for place in range(2)] == [["1", "2"], ["é", "x"]]
+
+
+def test_a_stated_separator_holds_where_another_one_divides_the_names_more(tmp_path):
+    assert dialect_of(tmp_path, "sep=;\na,b,c;d\n") == Dialect("utf-8", ";", ("a,b,c", "d"), True)
+    assert dialect_of(tmp_path, "sep=;\na\n1\n") == Dialect("utf-8", ";", ("a",), True)
+
+
+@pytest.mark.parametrize("line", ["sep=", "sep=x", "sep=;;", "sep;b", '"sep=;"'])
+def test_another_first_line_holds_names(tmp_path, line):
+    assert not dialect_of(tmp_path, f"{line}\n1\n").stated
+
+
+def test_the_line_of_a_fault_is_counted_from_the_beginning_of_the_file(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("sep=;\na;b\n1;2\n3\n")
+    source = open_source(path)
+    with pytest.raises(DataError, match="line 4: expected 2 cells"):
+        source.query(source.connect(), "SELECT * FROM file")
+
+
+def test_a_file_of_a_stated_separator_without_names_is_read(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("sep=;\n1;2\n3;4\n")
+    source = FileSource(path, False)
+    assert source.columns() == ("column1", "column2")
+    found = source.query(source.connect(), "SELECT * FROM file")
+    assert found["c0"].tolist() == ["1", "3"]

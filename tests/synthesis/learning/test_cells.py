@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.forms.notation import Notation
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.cells import Cells
-from dpmosaic.synthesis.learning.forms import FORMS
+from dpmosaic.synthesis.learning.forms import FORMS, NOTATIONS
 from dpmosaic.synthesis.learning.kinds import Numbers, Times
 
 pytestmark = pytest.mark.slow
@@ -120,12 +122,25 @@ def test_small_floats_and_far_times_are_read(cells):
         "{}%": {"96%": 96, "12.5 %": 12.5},
         "${:,}": {"$1,500.00": 1500, "-$5": -5},
         "{,} €": {"12,50 €": 12.5},
+        "CHF {:'}": {"CHF 1'500.50": 1500.5, "CHF 1\u2019500": 1500, "CHF 5": 5},
+        "{ ,}": {"1 500,5": 1500.5, "1\u202f500": 1500, "1.500,5": 1500.5, "3,5": 3.5},
+        "{:(,}": {"(1,500)": -1500, "1,500": 1500, "(-5)": None, "(5": None},
     }.items(),
 )
 def test_numbers_are_read_in_their_notation(cells, notation, written):
     found = cells(pd.DataFrame({"x": pd.Series(list(written), dtype=object)}))
     expected = [np.nan if number is None else number for number in written.values()]
     np.testing.assert_array_equal(found.numbers("x", Numbers(notation, None)), expected)
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_a_notation_is_learned_and_encoded_alike(cells, notation):
+    """Whatever is written in a notation reads as that number in the first step and by the attribute."""
+    numbers = np.array([0, 5, 999, 1000.5, -1234567.25, 20, -0.5])
+    texts = Notation(notation).texts_of(numbers)
+    found = cells(pd.DataFrame({"x": pd.Series(texts, dtype=object)}))
+    np.testing.assert_array_equal(found.numbers("x", Numbers(notation, None)), numbers)
+    np.testing.assert_array_equal(read_numbers("x", texts, Notation(notation))[0], numbers)
 
 
 def test_infinite_numbers_are_none(cells):

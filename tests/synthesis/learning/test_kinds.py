@@ -41,6 +41,21 @@ COLUMNS = {
     "two decimals always": (mixed(**{"5.50": 1.0}), Numbers("{}", 2, True)),
     "any decimals": (mixed(**{"5.5": 0.1, "1e-5": 0.9}), Numbers("{}", None)),
     "thousands": (mixed(**{"500": 0.7, "1,500": 0.2, "1,500.50": 0.1}), Numbers("{:,}", 2)),
+    "thousands by apostrophes": (mixed(**{"500": 0.7, "1'500": 0.2, "1'500.50": 0.1}), Numbers("{:'}", 2)),
+    "thousands by blanks": (mixed(**{"500": 0.8, "1 500": 0.2}), Numbers("{: }", 0)),
+    "blanks and commas": (
+        mixed(**{"500": 0.3, "500,50": 0.4, "1 500": 0.2, "1 500,50": 0.1}),
+        Numbers("{ ,}", 2),
+    ),
+    "blanks, commas and a sign": (
+        mixed(**{"500,50 €": 0.7, "1 500,50 €": 0.2, "1 500 €": 0.1}),
+        Numbers("{ ,} €", 2),
+    ),
+    "parentheses": (
+        mixed(**{"500": 0.7, "1,500.50": 0.2, "(1,500)": 0.08, "(5)": 0.02}),
+        Numbers("{:(,}", 2),
+    ),
+    "one number in parentheses": (mixed(**{"500": 0.999, "(5)": 0.001}), Numbers("{}", 0)),
     "decimal commas": (mixed(**{"3,5": 0.9, "4": 0.1}), Numbers("{,}", 1)),
     "shares": (mixed(**{"96%": 1.0}), Numbers("{}%", 0)),
     "money": (mixed(**{"$1,500.00": 0.6, "$15.00": 0.4}), Numbers("${:,}", 2, True)),

@@ -1,7 +1,10 @@
 """A release is counted in the ledger of its table before it draws noise, once, also if its process dies."""
 
 import json
+import math
 import os
+import random
+import shutil
 import signal
 import stat
 import subprocess
@@ -21,6 +24,7 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.simulations.stopping import UNFINISHED
 from dpmosaic.synthesis.ledgers.ledger import Ledger
 from dpmosaic.synthesis.ledgers.places import SUFFIX, beside
 
@@ -74,9 +78,9 @@ def test_a_second_release_names_what_both_promise_together(table):
 
 
 @pytest.mark.slow
-def test_a_data_frame_has_a_ledger_that_its_rows_find_in_any_order(state):
+def test_a_data_frame_has_a_ledger_that_its_rows_find_whatever_the_order_of_rows_and_columns(state):
     synthesize(TABLE)
-    _, second = synthesize(TABLE.sample(frac=1, random_state=1))
+    _, second = synthesize(TABLE.sample(frac=1, random_state=1)[["town", "age"]])
     assert "2 releases together" in second[0]
     assert dpmosaic.budget(TABLE).path.is_relative_to(state)
     assert dpmosaic.budget(TABLE.head(2999)).releases == ()
@@ -179,6 +183,77 @@ def test_a_release_that_is_killed_and_resumed_is_charged_once(table, content, tm
     assert one.cost.zcdp_rho == Budget(1.0, 1e-9).granted(gaussian_only=True)
 
 
+def run_to_its_end_or(answers, folder, table, monkeypatch, kept):
+    """Whether a release goes on in a folder to its end; killed after so many answers, which are noted."""
+    left, keep = answers, Journal.keep
+
+    def counted(self, query_id, *arguments):
+        nonlocal left
+        if left == 0:
+            raise Killed
+        left -= 1
+        kept[query_id] = kept.get(query_id, 0) + 1
+        keep(self, query_id, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "keep", counted)
+        try:
+            synthesize(table, out=folder)
+        except (Killed, BudgetError):
+            return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_killed_copied_and_restored_no_answer_is_drawn_more_often_than_charged(
+    seed, table, content, tmp_path, monkeypatch
+):
+    """Also if a copy of the folder goes on beside it, before or after its end."""
+    rng, drawn, folders = random.Random(seed), {}, [tmp_path / "0"]
+    for step in range(6):
+        folder = rng.choice(folders)
+        unfinished = folder / UNFINISHED
+        if unfinished.exists() and rng.random() < 0.5:
+            folders.append(tmp_path / str(step + 1))
+            shutil.copytree(folder, folders[-1])
+        elif unfinished.exists() or not folder.exists():
+            run_to_its_end_or(rng.choice([1, 2, 99]), folder, table, monkeypatch, drawn)
+        assert max(drawn.values(), default=0) <= len(content().spent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ended", [False, True], ids=["beside it", "after its end"])
+def test_a_copy_of_an_unfinished_folder_that_goes_on_is_a_release_of_its_own(
+    ended, table, content, tmp_path, monkeypatch
+):
+    dpmosaic.budget(table, limit=1.0)
+    first, copy = tmp_path / "first", tmp_path / "copy"
+    assert not run_to_its_end_or(2, first, table, monkeypatch, {})
+    shutil.copytree(first, copy)
+    if ended:
+        synthesize(table, out=first)
+    else:
+        run_to_its_end_or(0, first, table, monkeypatch, {})
+    monkeypatch.setattr(noise, "discrete_gaussian", None)
+    with pytest.raises(BudgetError, match=r"left of the limit 1"):
+        synthesize(table, out=copy)
+    monkeypatch.undo()
+    dpmosaic.budget(table, limit=math.inf)
+    synthesize(table, out=copy)
+    assert len(content().spent) == 2
+
+
+@pytest.mark.slow
+def test_a_release_of_an_earlier_version_goes_on_uncharged(table, content, tmp_path, monkeypatch):
+    assert not run_to_its_end_or(2, tmp_path / "out", table, monkeypatch, {})
+    written = json.loads(beside(table).read_text())
+    del written["releases"][0]["turn"]
+    beside(table).write_text(json.dumps(written))
+    synthesize(table, out=tmp_path / "out")
+    assert len(content().spent) == 1
+
+
 _KILLED = """
 import os, signal, sys
 import dpmosaic
@@ -211,6 +286,7 @@ from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.privacy.spending import Cost
+from dpmosaic.simulations.stopping import UNFINISHED
 from dpmosaic.synthesis.ledgers.ledger import Ledger, charge
 from dpmosaic.synthesis.ledgers.spent import Spent
 budget = Budget(0.1, 1e-9)

@@ -11,8 +11,8 @@ from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.common.data.coding import Coding, merged_codes
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.values import Notation
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.forms.notation import Notation
 
 pytestmark = pytest.mark.slow
 

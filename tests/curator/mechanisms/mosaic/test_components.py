@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from dpmosaic.curator.mechanisms.mosaic.components import DEVIATION_CLASSES, Component, classes_of
+from dpmosaic.curator.mechanisms.mosaic.components import (
+    DEVIATION_CLASSES,
+    Component,
+    classes_of,
+    log_prior_around,
+)
 
 
 def test_the_posterior_is_the_mean_over_likely_scales():
@@ -24,3 +29,11 @@ def test_classes_keep_the_number_of_cells_and_the_sum_of_squares(cells):
     assert len(levels) == len(counts) == DEVIATION_CLASSES
     assert counts.sum() == cells
     assert (counts * levels**2).sum() == pytest.approx((deviations**2).sum())
+
+
+@pytest.mark.parametrize("share", [0.0, np.finfo(np.float64).tiny, 1e-300, [0.0, 0.1]])
+@pytest.mark.parametrize("spread", [0.05, 0.5, 2.0])
+def test_whatever_share_is_expected_the_sizes_around_it_have_probabilities(share, spread):
+    found = np.exp(log_prior_around(np.array(share), spread))
+    assert found.sum(axis=-1) == pytest.approx(np.ones(np.shape(share)))
+    assert np.atleast_2d(found)[0].argmax() == 0
