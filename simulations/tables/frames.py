@@ -30,8 +30,9 @@ from ...party.drafting.date_formats import zone_of
 from ...party.drafting.draft import Draft
 from ...party.sources.cells import compose_columns
 from ...party.sources.headers import reads_as_record
-from ...party.sources.source import CONFIG, FileSource, Queried
+from ...party.sources.source import FileSource, Queried
 from .arrow_tables import ArrowTable
+from .databases import open_empty
 from .indexes import without_index
 
 Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
@@ -344,7 +345,7 @@ class _FrameRows:
             for _, column in self.rows.items()
         ]
         names = [f"c{place}" for place, _ in enumerate(columns)]
-        connection = duckdb.connect(config=CONFIG)
+        connection = open_empty()
         try:
             connection.register("given", pa.table(columns, names))
         except duckdb.NotImplementedException:
@@ -354,7 +355,7 @@ class _FrameRows:
             ) from None
         kinds = self.query(connection, "DESCRIBE given")["column_type"]
         texts = compose_columns(names, kinds)
-        connection.execute(f"CREATE VIEW file ({', '.join(names)}) AS SELECT {texts} FROM given")
+        connection.execute(f"CREATE TEMP VIEW file ({', '.join(names)}) AS SELECT {texts} FROM given")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
