@@ -20,6 +20,7 @@ from dpmosaic.command import main
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.party.sources.source import read_table
+from dpmosaic.simulations.datasets import randhie
 
 pytestmark = pytest.mark.slow
 
@@ -74,8 +75,8 @@ def simulate(folder, dpmosaic):
     return functools.partial(dpmosaic, *SIMULATE)
 
 
-def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
-    done = process(*SIMULATE, "--grid", "2x2", "--protocol", "indicator", "--rows", 50)
+def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder, simulate):
+    done = simulate("--grid", "2x2", "--protocol", "indicator", "--rows", 50)
     assert done.returncode == 0, done.stderr
     domain = Domain.load(folder / "domain.json")
     header, *lines = (folder / "out/synthetic.csv").read_text().splitlines()
@@ -353,7 +354,13 @@ def test_a_domain_is_drafted_with_a_warning_and_can_be_used(folder, dpmosaic):
     assert read_table(folder / "data.csv.gz", Domain.load(folder / "draft.json")).record_count == 300
 
 
-def test_the_demo_compares_the_protocols(tmp_path, dpmosaic):
+def test_the_demo_compares_the_protocols(tmp_path, dpmosaic, monkeypatch):
+    """With half of the attributes; the README's command has all."""
+    some = (*randhie.INSURER[:3], "disea", "hlthg")
+    table = randhie.load().project(some)
+    monkeypatch.setattr(randhie, "load", lambda: table)
+    monkeypatch.setattr(randhie, "INSURER", some[:3])
+    monkeypatch.setattr(randhie, "CLINIC", some[3:])
     done = dpmosaic("demo", "--json", "--report", tmp_path / "out/demo.html")
     assert done.returncode == 0, done.stderr
     lines = {

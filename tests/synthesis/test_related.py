@@ -35,6 +35,11 @@ def made():
     return release(mechanism="mosaic")
 
 
+@pytest.fixture(scope="module")
+def seeded():
+    return release(seed=3)
+
+
 def test_keys_are_new_and_no_row_is_an_orphan(made):
     tables = made.tables
     for name, key in (("patients", "id"), ("stays", "stay")):
@@ -282,31 +287,32 @@ def test_the_same_kind_of_frames_comes_back(library):
         assert type(ward) is type(given["stays"]["ward"].dtype)
 
 
-def test_a_release_from_files_is_one_from_their_tables(tmp_path):
+def test_a_release_from_files_is_one_from_their_tables(seeded, tmp_path):
     paths = {}
     for name, rows in patients().items():
         paths[name] = tmp_path / f"{name}.csv"
         rows.to_csv(paths[name], index=False)
-    one, other = release(seed=3), release(paths, seed=3)
-    for name, rows in one.frames.items():
+    other = release(paths, seed=3)
+    for name, rows in seeded.frames.items():
         assert rows.astype(str).equals(other.frames[name].astype(str)), name
 
 
-def test_the_type_of_keys_says_nothing_of_a_single_key():
+def test_the_type_of_keys_says_nothing_of_a_single_key(seeded):
     data = patients()
     odd = data["patients"].astype({"id": object}), data["stays"].astype({"id": object})
     odd[0].loc[0, "id"] = "A 1"
     odd[1].loc[odd[1]["id"] == 1000, "id"] = "A 1"
-    one, other = release(data, seed=3), release(data | {"patients": odd[0], "stays": odd[1]}, seed=3)
-    for name, rows in one.frames.items():
+    other = release(data | {"patients": odd[0], "stays": odd[1]}, seed=3)
+    for name, rows in seeded.frames.items():
         pd.testing.assert_frame_equal(rows, other.frames[name])
 
 
-def test_order_is_that_of_cells_of_any_spelling():
+def test_order_is_that_of_cells_of_any_spelling(seeded):
     data = patients()
     texts = data["stays"].assign(day=data["stays"]["day"].dt.strftime("%Y-%m-%d"))
-    for name, rows in release(data, seed=3).frames.items():
-        pd.testing.assert_frame_equal(rows, release(data | {"stays": texts}, seed=3).frames[name])
+    other = release(data | {"stays": texts}, seed=3)
+    for name, rows in seeded.frames.items():
+        pd.testing.assert_frame_equal(rows, other.frames[name])
 
 
 def test_warns_of_columns_that_too_few_people_share():

@@ -26,12 +26,17 @@ def place(network, tmp_path):
 
 
 @pytest.fixture
-def operations():
-    # Tests that run in the background may ignore Ctrl-C; a console handles it, so its processes do not.
+def ctrl_c():
+    """Tests that run in the background may ignore Ctrl-C; a console handles it, so its processes do not."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def operations(ctrl_c):
     with contextlib.closing(Operations()) as made:
         yield made
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ WAIT_S = 120
 
 
 @pytest.fixture
-def operations():
+def operations(ctrl_c):
     made = Operations((sys.executable, "-u", "-c"))
     yield made
     made.close()
@@ -84,6 +84,7 @@ def test_an_operation_is_stopped_as_by_ctrl_c(operations):
             print("{}")
             time.sleep(600)
         except KeyboardInterrupt:
+            print('{"cleaned": "up"}')
             sys.exit("cleaned up")
         """,
     )
@@ -91,6 +92,7 @@ def test_an_operation_is_stopped_as_by_ctrl_c(operations):
     assert operations.wait(WAIT_S)
     shown = operations.snapshot()
     assert (shown.current.ended, shown.told[-1].text) == ("stopped here", "stopped here")
+    assert shown.current.records == ({}, {"cleaned": "up"})
 
 
 def test_an_operation_that_does_not_stop_is_ended(monkeypatch):

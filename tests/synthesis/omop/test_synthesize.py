@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 from inspect import signature
@@ -12,6 +13,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.stopping import UNFINISHED
 from dpmosaic.synthesis import related
 from dpmosaic.synthesis.omop import command
+from dpmosaic.synthesis.omop import synthesize as releasing
 from dpmosaic.synthesis.omop.checks import check
 from dpmosaic.synthesis.omop.read import CATEGORIES, read
 from dpmosaic.synthesis.omop.synthesize import RELEASE, synthesize_cdm
@@ -24,9 +26,20 @@ PAGE = Path(__file__).parents[3] / "docs" / "omop.md"
 pytestmark = pytest.mark.slow
 
 
+QUICK = functools.partial(releasing.synthesize, mechanism="independent")
+"""Releases columns alone; the commands of the page release pairs as well."""
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(releasing, "synthesize", QUICK)
+
+
 @pytest.fixture(scope="module")
 def made(cdm, tmp_path_factory):
-    return synthesize_cdm(cdm, tmp_path_factory.mktemp("made") / "out", EPSILON, seed=1, progress=False)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(releasing, "synthesize", QUICK)
+        return synthesize_cdm(cdm, tmp_path_factory.mktemp("made") / "out", EPSILON, seed=1, progress=False)
 
 
 def test_a_released_cdm_keeps_every_rule_and_reads_back_in_the_same_categories(made, cdm):
@@ -60,7 +73,9 @@ def test_figures_come_back(made, cdm):
         assert one.sub(other, fill_value=0).abs().sum() / 2 < 0.2
 
 
-def test_a_release_that_stopped_goes_on_and_one_of_other_records_is_refused(cdm, tmp_path, monkeypatch):
+def test_a_release_that_stopped_goes_on_and_one_of_other_records_is_refused(
+    quick, cdm, tmp_path, monkeypatch
+):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
@@ -90,7 +105,7 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
         assert done.exit_code == 0, done.output
 
 
-def test_the_python_of_the_page_runs(tmp_path, monkeypatch):
+def test_the_python_of_the_page_runs(quick, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8").replace("people=10_000", "people=150")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
