@@ -22,7 +22,7 @@ from .groups import groups_by_mass
 from .release import numbers_of
 from .rows import weights
 from .shape import Column, Family, number_name, numbers_on
-from .tables import frames
+from .tables import orders
 
 NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
 """Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
@@ -130,10 +130,10 @@ def timed(
     family: Family, drawn: Mapping[str, Rows], releases: Mapping[str, Release], stream: RandomStream
 ) -> Family:
     """The tables that know where drawn values of the order move to (`quantiles`)."""
-    orders = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
-    tables = frames(family, drawn, stream.child("people")) if orders else {}
-    for table, steps in orders:
-        values = numbers_on(steps, tables[table.name][steps.when.name], steps.units.ends[0])
+    known = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
+    columns = orders(family, drawn, stream.child("people")) if known else {}
+    for table, steps in known:
+        values = numbers_on(steps, columns[table.name], steps.units.ends[0])
         counted = weights(family, table.name, drawn) / WEIGHT_PARTS
         family = family.with_table(with_quantiles(table, values, counted, releases[table.name]))
     return family

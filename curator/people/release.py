@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from ...common.data.related.rows import Rows
 from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
 from ...common.privacy.cost import WEIGHT_PARTS
+from ...common.processes.blocks import made_in_order
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
@@ -34,7 +35,7 @@ from ..results import outputs
 from ..results.storage import Library
 from ..results.table_format import TableFile, TableFormat
 from .certificate import PeopleCertificate
-from .drawing.children import Model, draw
+from .drawing.children import Model, begin
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
 from .drawing.numbers import cap_by_noise, margins_of, move_numbers
 from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
@@ -351,23 +352,33 @@ def draw_table(
     numbers: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> Rows:
-    """Rows of a table, some people at a time, so that memory holds the records of these alone; see `draw`."""
+    """Rows of a table, some people at a time, so that memory holds the records of a few parts; see `begin`.
+
+    The next part is drawn while the ones before it are adjusted.
+    """
     blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     if len(blank) <= _DRAWN_AT_ONCE:
-        return draw(family, name, rows, model, numbers, rng)
+        return begin(family, name, rows, model, numbers, rng)()
     above = family[name].parent
     person = lineage(family, above, family.root.name, rows)
     total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
     # The first person of each part.
     parts = np.cumsum(total) // _DRAWN_AT_ONCE
     edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
-    drawn: dict[str, list[NDArray[np.int32]]] = {one.name: [] for one in family.own(name)}
-    for first, last in itertools.pairwise(edges):
-        some = of_people(family, above, rows, slice(first, last))
-        theirs = numbers[slice(*np.searchsorted(person, (first, last)).tolist())]
-        for one, codes in draw(family, name, some, model, theirs, rng).codes.items():
-            drawn[one].append(codes.astype(np.int32))
-    return replace(blank, codes={one: np.concatenate(codes) for one, codes in drawn.items()})
+
+    def begun() -> Iterator[Callable[[], Rows]]:
+        for first, last in itertools.pairwise(edges):
+            some = of_people(family, above, rows, slice(first, last))
+            theirs = numbers[slice(*np.searchsorted(person, (first, last)).tolist())]
+            yield begin(family, name, some, model, theirs, rng)
+
+    drawn = {one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)}
+    start = 0
+    for part in made_in_order(lambda finish: finish(), begun()):
+        for one, codes in part.codes.items():
+            drawn[one][start : start + len(part)] = codes
+        start += len(part)
+    return replace(blank, codes=drawn)
 
 
 def numbers_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.keeping import rules_kept, times_kept
-from .drawing.quantiles import map_to_quantiles
+from .drawing.quantiles import Bounds, map_to_quantiles
 from .shape import Family, Kin, bounds_of
 
 
@@ -40,8 +40,7 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         if not table.columns:
             continue
         held = rows[table.name]
-        above = found.get(table.parent)
-        parts = _values(family, table, rows, above, stream)
+        parts = _values(family, table, rows, found.get(table.parent), stream)
         for parent in _unreleased_parent(family, table):
             of_parents = _values(family, parent, rows, None, stream)
             parts |= {
@@ -52,7 +51,74 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         if table.foreign:
             parts[table.foreign] = held.parent + 1
         found[table.name] = parts
-    return {name: shown_as_real(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
+    return {name: shown_as_real(family, family[name], found.pop(name)) for name in [*found]}
+
+
+def orders(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.Series]:
+    """For each table whose rows are in an order, its column in `frames`; other values only as they bound it.
+
+    Args:
+        family: the tables.
+        rows: of each.
+        stream: draws values inside bins.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for table in family.tables:
+        if not table.columns:
+            continue
+        above = found.get(table.parent)
+        if family.children(table.name) or table.summaries:
+            found[table.name] = _values(family, table, rows, above, stream)
+        elif table.steps is not None:
+            rng = stream.child("values", table.name).generator()
+            when, placed = table.steps.when, _placed(family, table, rows, above, rng)
+            found[table.name] = {when.name: _column_of(when, placed.values)}
+    return {
+        table.name: shown_as_real(family, table, {name: found[table.name][name]})[name]
+        for table in family.tables
+        if table.steps is not None and table.name in found
+        for name in [table.steps.when.name]
+    }
+
+
+class _Placed(NamedTuple):
+    """Rows that have their place on the scale of their order.
+
+    Attributes:
+        rows: the rows, changed where times of summaries ask for it.
+        values: their places, shape (N,).
+        bounds: the beginning and the end of the parent of each, if they are known.
+    """
+
+    rows: Rows
+    values: NDArray[np.float64]
+    bounds: Bounds
+
+
+def _placed(
+    family: Family,
+    table: Kin,
+    rows: Mapping[str, Rows],
+    above: dict[str, Any] | None,
+    rng: np.random.Generator,
+) -> _Placed:
+    """The rows of a table with an order; arguments as of `_values`."""
+    assert table.steps is not None
+    held = rows[table.name]
+    parents = None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+    bounds = bounds_of(table, parents, held.parent)
+    codes = held.codes[table.steps.attribute.name]
+    first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+    values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+    values = map_to_quantiles(values, held, table, bounds)
+    held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
+    return _Placed(held, values, bounds)
+
+
+def _column_of(when: Attribute, values: NDArray[np.float64]) -> pd.Series:
+    """The column of an order."""
+    decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
+    return typed_column(Domain((when,)), when.name, decoded)
 
 
 def _values(
@@ -68,18 +134,9 @@ def _values(
     parts: dict[str, Any] = {}
     times = None
     if table.steps is not None:
-        parents = (
-            None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
-        )
-        bounds = bounds_of(table, parents, held.parent)
-        codes = held.codes[table.steps.attribute.name]
-        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
         when = table.steps.when
-        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        values = map_to_quantiles(values, held, table, bounds)
-        held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
-        decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
-        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+        held, values, bounds = _placed(family, table, rows, above, rng)
+        parts[when.name] = _column_of(when, values)
         times = values if bounds[0] is None else values - bounds[0]
         if table.domain is not None:
             held = rules_kept(table.domain, held, None, rng)
@@ -183,14 +240,16 @@ def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
     return [family[table.parent]] if table.parent and not family[table.parent].columns else []
 
 
-def shown_as_real(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
-    """A table with its columns in order, stored as those of the real one."""
+def shown_as_real(family: Family, table: Kin, parts: Mapping[str, Any]) -> pd.DataFrame:
+    """Columns of a table in its order, stored as those of the real one."""
     domain = released_domain(family, table)
-    rows = rows[[name for name in table.columns if name in rows.columns]]
+    rows = pd.DataFrame({name: parts[name] for name in table.columns if name in parts}, copy=False)
     if domain is None:
         return rows
     held = [name for name in rows.columns if name in domain.columns]
     stored = shown_frame(
         domain, rows[held], {name: one for name, one in table.storage.items() if name in held}
     )
-    return rows.assign(**{name: stored[name] for name in held})
+    return pd.DataFrame(
+        {name: stored[name] if name in held else rows[name] for name in rows.columns}, copy=False
+    )

@@ -106,8 +106,8 @@ def _surpluses(pairs: Sequence[Pair], turned: bool) -> list[Numbers]:
 def _layout(free: Free, pairs: Sequence[Pair], starts: Indices) -> tuple[_Layout, _Layout]:
     """Where the cells of a value are: in the pairs of its own row, and in those of the next one.
 
-    Each is of arrays of shape (pairs,): the other column of a pair, where the pair starts as values stand beside
-    each other, with the step of the other column, and where it starts as they do not, with their step.
+    Each is of arrays of shape (pairs,): the other column of a pair, where the pair starts as values stand
+    beside each other, with the step of the other column, and where it starts as they do not, with their step.
     """
 
     def layout_of(column: int) -> _Layout:
