@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,7 +40,7 @@ from .drawing.numbers import cap_by_noise, margins_of, move_numbers
 from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
 from .lifetime import EARLIER, earlier_name
 from .report import people_report
-from .rows import lineage, of_people, weights
+from .rows import lineage, of_people, people_in_parts, weights
 from .shape import Family, Kin, number_name
 from .table_files import read_table, write_table
 from .tables import frames, released_domain
@@ -49,9 +48,6 @@ from .tables import frames, released_domain
 if TYPE_CHECKING:
     from ..analysis.estimators.survival import SurvivalCurves
     from ..analysis.queries.answer import Answer
-
-_DRAWN_AT_ONCE = 1 << 20
-"""Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
 TABLES = "tables"
@@ -356,20 +352,18 @@ def draw_table(
 
     The next part is drawn while the ones before it are adjusted.
     """
-    blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
-    if len(blank) <= _DRAWN_AT_ONCE:
-        return begin(family, name, rows, model, numbers, rng)()
-    above = family[name].parent
+    above, blank = family[name].parent, Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     person = lineage(family, above, family.root.name, rows)
     total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
-    # The first person of each part.
-    parts = np.cumsum(total) // _DRAWN_AT_ONCE
-    edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
+    parts = people_in_parts(total)
+    if len(parts) == 1:
+        return begin(family, name, rows, model, numbers, rng)()
+    tables = [*(one.name for one in family.above(name))]
 
     def begun() -> Iterator[Callable[[], Rows]]:
-        for first, last in itertools.pairwise(edges):
-            some = of_people(family, above, rows, slice(first, last))
-            theirs = numbers[slice(*np.searchsorted(person, (first, last)).tolist())]
+        for people in parts:
+            some = of_people(family, tables, rows, people)
+            theirs = numbers[slice(*np.searchsorted(person, (people.start, people.stop)).tolist())]
             yield begin(family, name, some, model, theirs, rng)
 
     drawn = {one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,40 @@ from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.keeping import rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
+from .rows import lineage, of_people, people_in_parts
 from .shape import Family, Kin, bounds_of
+
+
+class Part(NamedTuple):
+    """Some people with all their rows.
+
+    Attributes:
+        rows: of each table.
+        stream: randomness of their values.
+    """
+
+    rows: dict[str, Rows]
+    stream: RandomStream
+
+
+def parts_of(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> Iterator[Part]:
+    """People in parts of which memory holds the values of one; all in one part if they have few rows.
+
+    Args:
+        family: the tables.
+        rows: of each.
+        stream: of all values.
+    """
+    root, names = family.root.name, [table.name for table in family.tables]
+    total = np.zeros(len(rows[root]), dtype=np.int64)
+    for name in names:
+        total += np.bincount(lineage(family, name, root, rows), minlength=len(total))
+    parts = people_in_parts(total)
+    if len(parts) == 1:
+        yield Part(dict(rows), stream)
+        return
+    for number, people in enumerate(parts):
+        yield Part(of_people(family, names, rows, people), stream.child("part", str(number)))
 
 
 def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
@@ -35,6 +68,34 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         rows: of each.
         stream: draws values inside bins.
     """
+    found: dict[str, dict[str, list[pd.Series]]] = {}
+    before = dict.fromkeys((table.name for table in family.tables), 0)
+    for part in parts_of(family, rows, stream):
+        for name, frame in _frames(family, part, before).items():
+            columns = found.setdefault(name, {str(one): [] for one in frame.columns})
+            for one, cells in frame.items():
+                columns[str(one)].append(cells)
+        before = {name: number + len(part.rows[name]) for name, number in before.items()}
+    # Column by column, so that no more than one is in memory twice.
+    return {
+        name: pd.DataFrame({one: _joined(columns.pop(one)) for one in [*columns]}, copy=False)
+        for name, columns in found.items()
+    }
+
+
+def _joined(cells: list[pd.Series]) -> pd.Series:
+    return cells[0] if len(cells) == 1 else pd.concat(cells, ignore_index=True)
+
+
+def _frames(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, pd.DataFrame]:
+    """The tables of some people.
+
+    Args:
+        family: the tables.
+        part: the people.
+        before: number of rows of each table that other people have before them.
+    """
+    rows, stream = part
     found: dict[str, dict[str, Any]] = {}
     for table in family.tables:
         if not table.columns:
@@ -47,21 +108,21 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
                 name: cells.take(held.parent).reset_index(drop=True) for name, cells in of_parents.items()
             }
         if table.key:
-            parts[table.key] = np.arange(len(held)) + 1
+            parts[table.key] = np.arange(len(held)) + 1 + before[table.name]
         if table.foreign:
-            parts[table.foreign] = held.parent + 1
+            parts[table.foreign] = held.parent + 1 + before[table.parent]
         found[table.name] = parts
     return {name: shown_as_real(family, family[name], found.pop(name)) for name in [*found]}
 
 
-def orders(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.Series]:
+def orders(family: Family, part: Part) -> dict[str, pd.Series]:
     """For each table whose rows are in an order, its column in `frames`; other values only as they bound it.
 
     Args:
         family: the tables.
-        rows: of each.
-        stream: draws values inside bins.
+        part: of which people.
     """
+    rows, stream = part
     found: dict[str, dict[str, Any]] = {}
     for table in family.tables:
         if not table.columns:

@@ -178,7 +178,7 @@ def test_rows_of_some_people_are_all_that_belongs_to_them():
     for name, above in (("s", "p"), ("c", "s")):
         parent = np.repeat(np.arange(len(rows[above])), rng.integers(0, 4, len(rows[above])))
         rows[name] = Rows({"x": np.arange(len(parent))}, parent, len(rows[above]))
-    parts = [of_people(family, "c", rows, slice(first, last)) for first, last in ((0, 7), (7, 8), (8, 20))]
+    parts = [of_people(family, "psc", rows, slice(first, last)) for first, last in ((0, 7), (7, 8), (8, 20))]
     for name in rows:
         joined = np.concatenate([part[name].codes["x"] for part in parts])
         np.testing.assert_array_equal(joined, rows[name].codes["x"])
