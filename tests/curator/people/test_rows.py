@@ -14,7 +14,7 @@ from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
-from dpmosaic.curator.people.rows import of_people, records, weights
+from dpmosaic.curator.people.rows import of_people, people_in_parts, records, weights
 from dpmosaic.curator.people.shape import Family, Kin
 from support.families import families, heavy, without
 
@@ -169,6 +169,18 @@ def test_a_person_is_a_unit_of_any_number_of_rows_at_the_cost_of_one():
     assert (UNIT.parts, one.parts) == (WEIGHT_PARTS, 1)
     assert math.log2(WEIGHT_PARTS).is_integer()
     assert "person with all rows in all tables" in UNIT.in_words
+
+
+def test_people_are_in_parts_of_few_rows_each_person_in_one(monkeypatch):
+    numbers = np.random.default_rng(2).integers(0, 30, 500)
+    assert people_in_parts(numbers) == [slice(0, 500)]
+    monkeypatch.setattr(weighing, "_AT_ONCE", 100)
+    parts = people_in_parts(numbers)
+    assert [one.start for one in parts] == [0, *(one.stop for one in parts[:-1])]
+    assert parts[-1].stop == 500
+    assert len(parts) > 50
+    # The last person of a part may reach beyond it.
+    assert max(numbers[one].sum() for one in parts) < 100 + numbers.max()
 
 
 def test_rows_of_some_people_are_all_that_belongs_to_them():
