@@ -140,7 +140,7 @@ def timed(
             values = numbers_on(steps, columns[table.name], steps.units.ends[0])
             held, places = np.unique(values, return_inverse=True)
             counted = weights(family, table.name, part.rows) / WEIGHT_PARTS
-            seen[table.name].append((held, np.bincount(places, counted, len(held))))
+            seen[table.name].append((held, np.bincount(places, counted, len(held)).astype(np.float64)))
     for table, _ in known:
         values, counted = map(np.concatenate, zip(*seen[table.name], strict=True))
         family = family.with_table(with_quantiles(table, values, counted, releases[table.name]))

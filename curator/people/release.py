@@ -366,7 +366,9 @@ def draw_table(
             theirs = numbers[slice(*np.searchsorted(person, (people.start, people.stop)).tolist())]
             yield begin(family, name, some, model, theirs, rng)
 
-    drawn = {one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)}
+    drawn: dict[str, NDArray[Any]] = {
+        one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)
+    }
     start = 0
     for part in made_in_order(lambda finish: finish(), begun()):
         for one, codes in part.codes.items():

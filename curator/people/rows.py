@@ -34,7 +34,7 @@ def of_people(
         people: from which person on, to which.
     """
     found: dict[str, Rows] = {}
-    places = {}
+    places: dict[str, slice] = {}
     for table in names:
         held = rows[table]
         if table == family.root.name:
