@@ -361,7 +361,7 @@ def draw_table(
         return begin(family, name, rows, model, numbers, rng)()
     tables = [*(one.name for one in family.above(name))]
 
-    def begun() -> Iterator[Callable[[], Rows]]:
+    def begin_parts() -> Iterator[Callable[[], Rows]]:
         for people in parts:
             some = of_people(family, tables, rows, people)
             theirs = numbers[slice(*np.searchsorted(person, (people.start, people.stop)).tolist())]
@@ -371,7 +371,7 @@ def draw_table(
         one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)
     }
     start = 0
-    for part in made_in_order(lambda finish: finish(), begun()):
+    for part in made_in_order(lambda finish: finish(), begin_parts()):
         for one, codes in part.codes.items():
             drawn[one][start : start + len(part)] = codes
         start += len(part)

@@ -21,7 +21,7 @@ from .certificate import PeopleCertificate
 from .files import RECORDS, file_name
 from .shape import Family, number_name
 
-_AT_ONCE = 1 << 20
+_ROWS_OF_BLOCK = 1 << 20
 """Rows that are encoded at once."""
 
 _DELTA = 1e-9
@@ -97,8 +97,8 @@ def coded_tables(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str
         held = Domain(tuple(one for one in family.shown_attributes(table.name) if one.name in rows.columns))
         coded_rows = Table.concatenate(
             [
-                encode_frame(held, rows.iloc[start : start + _AT_ONCE])
-                for start in range(0, max(len(rows), 1), _AT_ONCE)
+                encode_frame(held, rows.iloc[start : start + _ROWS_OF_BLOCK])
+                for start in range(0, max(len(rows), 1), _ROWS_OF_BLOCK)
             ]
         )
         codes: dict[str, NDArray[Any]] = {name: coded_rows.column(name) for name in held}

@@ -18,7 +18,7 @@ from .shape import Column, Family
 
 Codes = NDArray[np.int64]
 
-_AT_ONCE = 1 << 20
+_ROWS_OF_PART = 1 << 20
 """Rows that are drawn at once, and whose values are."""
 
 
@@ -50,12 +50,16 @@ def of_people(
 
 
 def people_in_parts(rows: Codes) -> list[slice]:
-    """People in parts of about `_AT_ONCE` rows.
+    """People in parts of about `_ROWS_OF_PART` rows.
 
     Args:
         rows: number of rows of each person, shape (people,).
     """
-    parts = np.cumsum(rows) // _AT_ONCE if rows.sum() > _AT_ONCE else np.zeros(len(rows), dtype=np.int64)
+    parts = (
+        np.cumsum(rows) // _ROWS_OF_PART
+        if rows.sum() > _ROWS_OF_PART
+        else np.zeros(len(rows), dtype=np.int64)
+    )
     firsts = np.flatnonzero(np.diff(parts, prepend=-1)).tolist()
     return [slice(*ends) for ends in itertools.pairwise([*firsts, len(rows)])] or [slice(0, 0)]
 

@@ -78,12 +78,12 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         before = {name: number + len(part.rows[name]) for name, number in before.items()}
     # Column by column, so that no more than one is in memory twice.
     return {
-        name: pd.DataFrame({one: _joined(columns.pop(one)) for one in [*columns]}, copy=False)
+        name: pd.DataFrame({one: _join(columns.pop(one)) for one in [*columns]}, copy=False)
         for name, columns in found.items()
     }
 
 
-def _joined(cells: list[pd.Series]) -> pd.Series:
+def _join(cells: list[pd.Series]) -> pd.Series:
     return cells[0] if len(cells) == 1 else pd.concat(cells, ignore_index=True)
 
 
@@ -132,7 +132,7 @@ def orders(family: Family, part: Part) -> dict[str, pd.Series]:
             found[table.name] = _values(family, table, rows, above, stream)
         elif table.steps is not None:
             rng = stream.child("values", table.name).generator()
-            when, placed = table.steps.when, _placed(family, table, rows, above, rng)
+            when, placed = table.steps.when, _place_rows(family, table, rows, above, rng)
             found[table.name] = {when.name: _column_of(when, placed.values)}
     return {
         table.name: shown_as_real(family, table, {name: found[table.name][name]})[name]
@@ -156,7 +156,7 @@ class _Placed(NamedTuple):
     bounds: Bounds
 
 
-def _placed(
+def _place_rows(
     family: Family,
     table: Kin,
     rows: Mapping[str, Rows],
@@ -196,7 +196,7 @@ def _values(
     times = None
     if table.steps is not None:
         when = table.steps.when
-        held, values, bounds = _placed(family, table, rows, above, rng)
+        held, values, bounds = _place_rows(family, table, rows, above, rng)
         parts[when.name] = _column_of(when, values)
         times = values if bounds[0] is None else values - bounds[0]
         if table.domain is not None:

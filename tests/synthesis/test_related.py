@@ -369,7 +369,7 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
 def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(monkeypatch):
     made, found, tables = release(epsilon=300.0, mechanism="mosaic"), [], []
     for most in (1 << 20, 150):
-        monkeypatch.setattr(parts, "_AT_ONCE", most)
+        monkeypatch.setattr(parts, "_ROWS_OF_PART", most)
         tables.append(made.generate(400, seed=1))
         distances = evaluate(patients(), tables[-1], RELATIONS, ORDER)
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])

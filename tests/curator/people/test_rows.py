@@ -174,7 +174,7 @@ def test_a_person_is_a_unit_of_any_number_of_rows_at_the_cost_of_one():
 def test_people_are_in_parts_of_few_rows_each_person_in_one(monkeypatch):
     numbers = np.random.default_rng(2).integers(0, 30, 500)
     assert people_in_parts(numbers) == [slice(0, 500)]
-    monkeypatch.setattr(weighing, "_AT_ONCE", 100)
+    monkeypatch.setattr(weighing, "_ROWS_OF_PART", 100)
     parts = people_in_parts(numbers)
     assert [one.start for one in parts] == [0, *(one.stop for one in parts[:-1])]
     assert parts[-1].stop == 500
