@@ -22,7 +22,7 @@ from .groups import groups_by_mass
 from .release import numbers_of
 from .rows import weights
 from .shape import Column, Family, number_name, numbers_on
-from .tables import frames
+from .tables import orders, parts_of
 
 NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
 """Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
@@ -130,10 +130,18 @@ def timed(
     family: Family, drawn: Mapping[str, Rows], releases: Mapping[str, Release], stream: RandomStream
 ) -> Family:
     """The tables that know where drawn values of the order move to (`quantiles`)."""
-    orders = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
-    tables = frames(family, drawn, stream.child("people")) if orders else {}
-    for table, steps in orders:
-        values = numbers_on(steps, tables[table.name][steps.when.name], steps.units.ends[0])
-        counted = weights(family, table.name, drawn) / WEIGHT_PARTS
+    known = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
+    seen: dict[str, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = {
+        one.name: [] for one, _ in known
+    }
+    for part in parts_of(family, drawn, stream.child("people")) if known else ():
+        columns = orders(family, part)
+        for table, steps in known:
+            values = numbers_on(steps, columns[table.name], steps.units.ends[0])
+            held, places = np.unique(values, return_inverse=True)
+            counted = weights(family, table.name, part.rows) / WEIGHT_PARTS
+            seen[table.name].append((held, np.bincount(places, counted, len(held)).astype(np.float64)))
+    for table, _ in known:
+        values, counted = map(np.concatenate, zip(*seen[table.name], strict=True))
         family = family.with_table(with_quantiles(table, values, counted, releases[table.name]))
     return family

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +22,7 @@ from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
 from ...common.files.writing import write_text
 from ...common.privacy.cost import WEIGHT_PARTS
+from ...common.processes.blocks import made_in_order
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
@@ -35,13 +35,13 @@ from ..results import outputs
 from ..results.storage import Library
 from ..results.table_format import TableFile, TableFormat
 from .certificate import PeopleCertificate
-from .drawing.children import Model, draw
+from .drawing.children import Model, begin
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
 from .drawing.numbers import cap_by_noise, margins_of, move_numbers
 from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
 from .lifetime import EARLIER, earlier_name
 from .report import people_report
-from .rows import lineage, of_people, weights
+from .rows import lineage, of_people, people_in_parts, weights
 from .shape import Family, Kin, number_name
 from .table_files import read_table, write_table
 from .tables import frames, released_domain
@@ -49,9 +49,6 @@ from .tables import frames, released_domain
 if TYPE_CHECKING:
     from ..analysis.estimators.survival import SurvivalCurves
     from ..analysis.queries.answer import Answer
-
-_DRAWN_AT_ONCE = 1 << 20
-"""Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
 TABLES = "tables"
@@ -352,23 +349,33 @@ def draw_table(
     numbers: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> Rows:
-    """Rows of a table, some people at a time, so that memory holds the records of these alone; see `draw`."""
-    blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
-    if len(blank) <= _DRAWN_AT_ONCE:
-        return draw(family, name, rows, model, numbers, rng)
-    above = family[name].parent
+    """Rows of a table, some people at a time, so that memory holds the records of a few parts; see `begin`.
+
+    The next part is drawn while the ones before it are adjusted.
+    """
+    above, blank = family[name].parent, Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     person = lineage(family, above, family.root.name, rows)
     total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
-    # The first person of each part.
-    parts = np.cumsum(total) // _DRAWN_AT_ONCE
-    edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
-    drawn: dict[str, list[NDArray[np.int32]]] = {one.name: [] for one in family.own(name)}
-    for first, last in itertools.pairwise(edges):
-        some = of_people(family, above, rows, slice(first, last))
-        theirs = numbers[slice(*np.searchsorted(person, (first, last)).tolist())]
-        for one, codes in draw(family, name, some, model, theirs, rng).codes.items():
-            drawn[one].append(codes.astype(np.int32))
-    return replace(blank, codes={one: np.concatenate(codes) for one, codes in drawn.items()})
+    parts = people_in_parts(total)
+    if len(parts) == 1:
+        return begin(family, name, rows, model, numbers, rng)()
+    tables = [*(one.name for one in family.above(name))]
+
+    def begin_parts() -> Iterator[Callable[[], Rows]]:
+        for people in parts:
+            some = of_people(family, tables, rows, people)
+            theirs = numbers[slice(*np.searchsorted(person, (people.start, people.stop)).tolist())]
+            yield begin(family, name, some, model, theirs, rng)
+
+    drawn: dict[str, NDArray[Any]] = {
+        one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)
+    }
+    start = 0
+    for part in made_in_order(lambda finish: finish(), begin_parts()):
+        for one, codes in part.codes.items():
+            drawn[one][start : start + len(part)] = codes
+        start += len(part)
+    return replace(blank, codes=drawn)
 
 
 def numbers_of(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
@@ -18,6 +20,9 @@ from ..results.raw_frames import encode_frame
 from .certificate import PeopleCertificate
 from .files import RECORDS, file_name
 from .shape import Family, number_name
+
+_ROWS_OF_BLOCK = 1 << 20
+"""Rows that are encoded at once."""
 
 _DELTA = 1e-9
 """Delta at which a promise in zCDP is explained."""
@@ -90,8 +95,13 @@ def coded_tables(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str
             continue
         rows = frames[table.name]
         held = Domain(tuple(one for one in family.shown_attributes(table.name) if one.name in rows.columns))
-        coded_rows = encode_frame(held, rows)
-        codes = {name: coded_rows.column(name).astype(np.int64) for name in held}
+        coded_rows = Table.concatenate(
+            [
+                encode_frame(held, rows.iloc[start : start + _ROWS_OF_BLOCK])
+                for start in range(0, max(len(rows), 1), _ROWS_OF_BLOCK)
+            ]
+        )
+        codes: dict[str, NDArray[Any]] = {name: coded_rows.column(name) for name in held}
         attributes = list(held.attributes)
         for child in family.children(table.name):
             assert table.domain is not None

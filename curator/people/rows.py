@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,29 +18,50 @@ from .shape import Column, Family
 
 Codes = NDArray[np.int64]
 
+_ROWS_OF_PART = 1 << 20
+"""Rows that are drawn at once, and whose values are."""
 
-def of_people(family: Family, name: str, rows: Mapping[str, Rows], people: slice) -> dict[str, Rows]:
-    """The rows that belong to some people, of a table and of those above it.
+
+def of_people(
+    family: Family, names: Iterable[str], rows: Mapping[str, Rows], people: slice
+) -> dict[str, Rows]:
+    """The rows of some tables that belong to some people.
 
     Args:
         family: the tables.
-        name: the table.
+        names: of the tables, each after its parent.
         rows: of these tables.
         people: from which person on, to which.
     """
-    found = {}
-    first, last = people.start, people.stop
-    for table in (*(above.name for above in family.above(name)), name):
+    found: dict[str, Rows] = {}
+    places: dict[str, slice] = {}
+    for table in names:
         held = rows[table]
         if table == family.root.name:
-            parent, parents = np.arange(last - first), last - first
-            some = slice(first, last)
+            some, parents = people, people.stop - people.start
+            parent = np.arange(parents)
         else:
-            some = slice(*np.searchsorted(held.parent, (first, last)).tolist())
-            parent, parents = held.parent[some] - first, last - first
+            above = places[family[table].parent]
+            some = slice(*np.searchsorted(held.parent, (above.start, above.stop)).tolist())
+            parent, parents = held.parent[some] - above.start, above.stop - above.start
+        places[table] = some
         found[table] = Rows({one: codes[some] for one, codes in held.codes.items()}, parent, parents)
-        first, last = some.start, some.stop
     return found
+
+
+def people_in_parts(rows: Codes) -> list[slice]:
+    """People in parts of about `_ROWS_OF_PART` rows.
+
+    Args:
+        rows: number of rows of each person, shape (people,).
+    """
+    parts = (
+        np.cumsum(rows) // _ROWS_OF_PART
+        if rows.sum() > _ROWS_OF_PART
+        else np.zeros(len(rows), dtype=np.int64)
+    )
+    firsts = np.flatnonzero(np.diff(parts, prepend=-1)).tolist()
+    return [slice(*ends) for ends in itertools.pairwise([*firsts, len(rows)])] or [slice(0, 0)]
 
 
 def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:

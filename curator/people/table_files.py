@@ -66,7 +66,7 @@ def read_table(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
         parts |= dict(typed_values(domain, values_in(domain, rows), domain.columns).items())
     for key in filter(None, (table.key, table.foreign)):
         parts[key] = rows[key].astype("int64")
-    return shown_as_real(family, table, pd.DataFrame(parts))
+    return shown_as_real(family, table, parts)
 
 
 def _file_of(folder: Path, name: str) -> Path:

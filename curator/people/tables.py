@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,41 @@ from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.keeping import rules_kept, times_kept
-from .drawing.quantiles import map_to_quantiles
+from .drawing.quantiles import Bounds, map_to_quantiles
+from .rows import lineage, of_people, people_in_parts
 from .shape import Family, Kin, bounds_of
+
+
+class Part(NamedTuple):
+    """Some people with all their rows.
+
+    Attributes:
+        rows: of each table.
+        stream: randomness of their values.
+    """
+
+    rows: dict[str, Rows]
+    stream: RandomStream
+
+
+def parts_of(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> Iterator[Part]:
+    """People in parts of which memory holds the values of one; all in one part if they have few rows.
+
+    Args:
+        family: the tables.
+        rows: of each.
+        stream: of all values.
+    """
+    root, names = family.root.name, [table.name for table in family.tables]
+    total = np.zeros(len(rows[root]), dtype=np.int64)
+    for name in names:
+        total += np.bincount(lineage(family, name, root, rows), minlength=len(total))
+    parts = people_in_parts(total)
+    if len(parts) == 1:
+        yield Part(dict(rows), stream)
+        return
+    for number, people in enumerate(parts):
+        yield Part(of_people(family, names, rows, people), stream.child("part", str(number)))
 
 
 def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
@@ -35,24 +68,118 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         rows: of each.
         stream: draws values inside bins.
     """
+    found: dict[str, dict[str, list[pd.Series]]] = {}
+    before = dict.fromkeys((table.name for table in family.tables), 0)
+    for part in parts_of(family, rows, stream):
+        for name, frame in _frames(family, part, before).items():
+            columns = found.setdefault(name, {str(one): [] for one in frame.columns})
+            for one, cells in frame.items():
+                columns[str(one)].append(cells)
+        before = {name: number + len(part.rows[name]) for name, number in before.items()}
+    # Column by column, so that no more than one is in memory twice.
+    return {
+        name: pd.DataFrame({one: _join(columns.pop(one)) for one in [*columns]}, copy=False)
+        for name, columns in found.items()
+    }
+
+
+def _join(cells: list[pd.Series]) -> pd.Series:
+    return cells[0] if len(cells) == 1 else pd.concat(cells, ignore_index=True)
+
+
+def _frames(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, pd.DataFrame]:
+    """The tables of some people.
+
+    Args:
+        family: the tables.
+        part: the people.
+        before: number of rows of each table that other people have before them.
+    """
+    rows, stream = part
     found: dict[str, dict[str, Any]] = {}
     for table in family.tables:
         if not table.columns:
             continue
         held = rows[table.name]
-        above = found.get(table.parent)
-        parts = _values(family, table, rows, above, stream)
+        parts = _values(family, table, rows, found.get(table.parent), stream)
         for parent in _unreleased_parent(family, table):
             of_parents = _values(family, parent, rows, None, stream)
             parts |= {
                 name: cells.take(held.parent).reset_index(drop=True) for name, cells in of_parents.items()
             }
         if table.key:
-            parts[table.key] = np.arange(len(held)) + 1
+            parts[table.key] = np.arange(len(held)) + 1 + before[table.name]
         if table.foreign:
-            parts[table.foreign] = held.parent + 1
+            parts[table.foreign] = held.parent + 1 + before[table.parent]
         found[table.name] = parts
-    return {name: shown_as_real(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
+    return {name: shown_as_real(family, family[name], found.pop(name)) for name in [*found]}
+
+
+def orders(family: Family, part: Part) -> dict[str, pd.Series]:
+    """For each table whose rows are in an order, its column in `frames`; other values only as they bound it.
+
+    Args:
+        family: the tables.
+        part: of which people.
+    """
+    rows, stream = part
+    found: dict[str, dict[str, Any]] = {}
+    for table in family.tables:
+        if not table.columns:
+            continue
+        above = found.get(table.parent)
+        if family.children(table.name) or table.summaries:
+            found[table.name] = _values(family, table, rows, above, stream)
+        elif table.steps is not None:
+            rng = stream.child("values", table.name).generator()
+            when, placed = table.steps.when, _place_rows(family, table, rows, above, rng)
+            found[table.name] = {when.name: _column_of(when, placed.values)}
+    return {
+        table.name: shown_as_real(family, table, {name: found[table.name][name]})[name]
+        for table in family.tables
+        if table.steps is not None and table.name in found
+        for name in [table.steps.when.name]
+    }
+
+
+class _Placed(NamedTuple):
+    """Rows that have their place on the scale of their order.
+
+    Attributes:
+        rows: the rows, changed where times of summaries ask for it.
+        values: their places, shape (N,).
+        bounds: the beginning and the end of the parent of each, if they are known.
+    """
+
+    rows: Rows
+    values: NDArray[np.float64]
+    bounds: Bounds
+
+
+def _place_rows(
+    family: Family,
+    table: Kin,
+    rows: Mapping[str, Rows],
+    above: dict[str, Any] | None,
+    rng: np.random.Generator,
+) -> _Placed:
+    """The rows of a table with an order; arguments as of `_values`."""
+    assert table.steps is not None
+    held = rows[table.name]
+    parents = None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+    bounds = bounds_of(table, parents, held.parent)
+    codes = held.codes[table.steps.attribute.name]
+    first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+    values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+    values = map_to_quantiles(values, held, table, bounds)
+    held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
+    return _Placed(held, values, bounds)
+
+
+def _column_of(when: Attribute, values: NDArray[np.float64]) -> pd.Series:
+    """The column of an order."""
+    decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
+    return typed_column(Domain((when,)), when.name, decoded)
 
 
 def _values(
@@ -68,18 +195,9 @@ def _values(
     parts: dict[str, Any] = {}
     times = None
     if table.steps is not None:
-        parents = (
-            None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
-        )
-        bounds = bounds_of(table, parents, held.parent)
-        codes = held.codes[table.steps.attribute.name]
-        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
         when = table.steps.when
-        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        values = map_to_quantiles(values, held, table, bounds)
-        held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
-        decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
-        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+        held, values, bounds = _place_rows(family, table, rows, above, rng)
+        parts[when.name] = _column_of(when, values)
         times = values if bounds[0] is None else values - bounds[0]
         if table.domain is not None:
             held = rules_kept(table.domain, held, None, rng)
@@ -183,14 +301,16 @@ def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
     return [family[table.parent]] if table.parent and not family[table.parent].columns else []
 
 
-def shown_as_real(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
-    """A table with its columns in order, stored as those of the real one."""
+def shown_as_real(family: Family, table: Kin, parts: Mapping[str, Any]) -> pd.DataFrame:
+    """Columns of a table in its order, stored as those of the real one."""
     domain = released_domain(family, table)
-    rows = rows[[name for name in table.columns if name in rows.columns]]
+    rows = pd.DataFrame({name: parts[name] for name in table.columns if name in parts}, copy=False)
     if domain is None:
         return rows
     held = [name for name in rows.columns if name in domain.columns]
     stored = shown_frame(
         domain, rows[held], {name: one for name, one in table.storage.items() if name in held}
     )
-    return rows.assign(**{name: stored[name] for name in held})
+    return pd.DataFrame(
+        {name: stored[name] if name in held else rows[name] for name in rows.columns}, copy=False
+    )

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import DataError
+from ...common.errors import DataError, PolicyError
 from ...common.processes.private_folders import PrivateFolder
 from ..sources.memory import CONFIG
 from ..sources.sql import quote
@@ -24,6 +24,8 @@ _MEMORY = "256MB"
 _READ_AT_ONCE = 1 << 18
 """Number of rows of a batch."""
 
+MB = 1 << 20
+
 Columns = Mapping[str, NDArray[Any]]
 
 
@@ -35,9 +37,11 @@ class SortedTables:
 
     Args:
         folder: where to write; see `PrivateFolder`.
+        most_mb: most bytes on disk at any time, MiB.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, most_mb: int) -> None:
+        self._most = most_mb * MB
         self._folder = PrivateFolder(folder)
         self._connection = duckdb.connect(self._folder.path / "tables.duckdb", config=CONFIG)
         self._ask(f"SET memory_limit = '{_MEMORY}'")
@@ -49,12 +53,16 @@ class SortedTables:
         Args:
             table: its number.
             batches: by name, columns of some rows after the other.
+
+        Raises:
+            PolicyError: it does not fit into what may be on disk.
         """
         into = f"CREATE TABLE table{table} AS"
         for batch in batches:
             self._connection.register("batch", dict(batch))
             self._ask(f"{into} SELECT * FROM batch")
             self._connection.unregister("batch")
+            self._check_room(self._bytes())
             into = f"INSERT INTO table{table}"
 
     def number_keys(self, table: int) -> bool:
@@ -106,7 +114,14 @@ class SortedTables:
 
         Returns:
             Whether each row has a parent.
+
+        Raises:
+            PolicyError: as of `add`.
         """
+        # The sorted rows take as much again until the others are deleted.
+        held = 2 * self._bytes()
+        self._check_room(held)
+        self._ask(f"SET max_temp_directory_size = '{(self._most - held) // MB}MiB'")
         by = f"{PARENT}, {order}, place" if order else f"{PARENT}, place"
         self._ask(
             f"CREATE TABLE sorted AS SELECT * EXCLUDE (place) FROM (SELECT rows.* EXCLUDE ({FOREIGN}), "
@@ -157,11 +172,28 @@ class SortedTables:
             yield batch
             start += _READ_AT_ONCE
 
+    def _bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.stat().st_size for file in self._folder.path.rglob("*") if file.is_file())
+
+    def _check_room(self, size: int) -> None:
+        if size > self._most:
+            raise _no_room()
+
     def _ask(self, sql: str) -> dict[str, NDArray[Any]]:
         try:
             return self._connection.execute(sql).fetchnumpy()
+        except duckdb.OutOfMemoryException:
+            raise _no_room() from None
         except duckdb.Error:
             raise DataError(
                 "expected tables that can be sorted on disk, got an error; make room, and leave the party's "
                 "temporary files alone"
             ) from None
+
+
+def _no_room() -> PolicyError:
+    return PolicyError(
+        "expected rows of people that can be sorted within max_disk_mb of the policy, got more; the party's "
+        "owner raises the limit, or names fewer attributes in the domain"
+    )

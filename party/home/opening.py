@@ -82,13 +82,18 @@ def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approval
     empty(home.folder / CODES)
     name, identity = home.keyring.name, home.keyring.identity
     if settings.tables:
-        related, named = read_related(settings.tables, home.folder / CODES)
+        related, named = read_related(settings.tables, home.folder / CODES, settings.policy.max_disk_mb)
         named = named if settings.identifiers else Identifiers()
         institution = Institution(name, identity, related.people, rules, identifiers=named, related=related)
         return Party(institution, ledger, fresh_key, settings.workers)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
     rows, order, identifiers = records_of(
-        settings.source(), settings.domain, people, settings.timeout_s, home.folder / CODES
+        settings.source(),
+        settings.domain,
+        people,
+        settings.timeout_s,
+        home.folder / CODES,
+        settings.policy.max_disk_mb,
     )
     institution = Institution(name, identity, rows, rules, order, identifiers)
     return Party(institution, ledger, fresh_key, settings.workers)

@@ -23,6 +23,7 @@ from ..counting.engines.names import code_of, other_of
 from ..counting.identifiers import Identifiers
 from ..counting.sorted_tables import FOREIGN, KEY, PARENT, SortedTables
 from ..policies.domain import KEY as KEY_OF_PEOPLE
+from ..policies.policy import Policy
 from ..policies.tables import TableSettings, domain_of_tables
 from .related import RelatedRows, TableRows
 
@@ -30,7 +31,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def read_related(
-    settings: Sequence[TableSettings], folder: Path | None = None
+    settings: Sequence[TableSettings], folder: Path | None = None, most_mb: int = Policy.max_disk_mb
 ) -> tuple[RelatedRows, Identifiers]:
     """The tables of a party, and what names their people.
 
@@ -39,12 +40,14 @@ def read_related(
     Args:
         settings: of each table, after that of the one that it belongs to.
         folder: where rows are sorted; None for that of temporary files.
+        most_mb: most that these files may take, MiB.
 
     Raises:
+        PolicyError: the rows need more than that.
         DataError: a key is missing or stands twice, a row belongs to none, an order has no value; or a table
             cannot be read.
     """
-    with contextlib.closing(SortedTables(folder)) as held:
+    with contextlib.closing(SortedTables(folder, most_mb)) as held:
         return _Reading(settings, held, folder).tables()
 
 

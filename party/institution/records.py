@@ -22,6 +22,7 @@ from ..counting.identifiers import Identifiers, missing_key, order_digest
 from ..counting.people import People
 from ..counting.rows import CountedRows
 from ..counting.sorted_tables import FOREIGN, PARENT, SortedTables
+from ..policies.policy import Policy
 from ..sources.source import Source
 from .held import HeldRows
 
@@ -33,7 +34,12 @@ _KEYS = {other_of(0): FOREIGN}
 
 
 def records_of(
-    source: Source, domain: Domain, people: People, timeout_s: float, folder: Path
+    source: Source,
+    domain: Domain,
+    people: People,
+    timeout_s: float,
+    folder: Path,
+    most_mb: int = Policy.max_disk_mb,
 ) -> tuple[HeldRows, bytes | None, Identifiers]:
     """The rows that are used, the digest of their order and what names their people.
 
@@ -46,18 +52,20 @@ def records_of(
         people: which columns name them, and how many rows of one person are used.
         timeout_s: seconds that a statement of the engine may take.
         folder: where codes are written.
+        most_mb: most that files may take in which all rows of people are sorted, MiB.
 
     Returns:
         The digest is None without a key column and with identifiers, since alignments bring rows into one
         order.
 
     Raises:
+        PolicyError: sorting needs more than that.
         DataError: a row lacks a key that it needs; or see `read_records` and `CountedRows.from_engine`.
     """
     connect = engine_of(source, folder)
     unkept = people.identifiers and not keeps_identifiers(source)
     if people.most == ALL_ROWS:
-        return _read_people(source, domain, people, folder)
+        return _read_people(source, domain, people, folder, most_mb)
     if connect is None or unkept:
         return read_records(source, domain, people)
     rows = CountedRows.from_engine(connect, domain, timeout_s, folder, people)
@@ -86,12 +94,12 @@ def read_records(source: Source, domain: Domain, people: People) -> tuple[Table,
 
 
 def _read_people(
-    source: Source, domain: Domain, people: People, folder: Path
+    source: Source, domain: Domain, people: People, folder: Path, most_mb: int
 ) -> tuple[PeopleRows, bytes | None, Identifiers]:
     """All rows of people in the order of their first rows, which also name them; sorted on disk."""
     assert people.key is not None, "the policy was checked"
     names = dict(zip(people.columns, map(other_of, itertools.count()), strict=False))
-    with contextlib.closing(SortedTables(folder)) as held:
+    with contextlib.closing(SortedTables(folder, most_mb)) as held:
         batches = code_batches(source, domain, people.columns, folder)
         held.add(
             _ROWS_TABLE, ({_KEYS.get(name, name): cells for name, cells in one.items()} for one in batches)

@@ -102,14 +102,16 @@ def _check_tables(settings: Settings) -> Iterator[Finding]:
 
 
 def _read_related(settings: Settings) -> None:
-    read_related(settings.tables)
+    read_related(settings.tables, most_mb=settings.policy.max_disk_mb)
 
 
 def _read(source: Source, settings: Settings, folder: Path) -> Iterator[Finding]:
     """Reads the rows as the daemon does."""
     empty(folder)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
-    rows, _, _ = records_of(source, settings.domain, people, settings.timeout_s, folder)
+    rows, _, _ = records_of(
+        source, settings.domain, people, settings.timeout_s, folder, settings.policy.max_disk_mb
+    )
     if isinstance(rows, CountedRows):
         rows.close()
     if people.key is not None and people.most != ALL_ROWS:

@@ -109,7 +109,8 @@ class Policy:
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
         max_memory_mb: memory that one release may reserve, MiB.
-        max_disk_mb: openings of other parties and codes of rows of one release on disk, MiB.
+        max_disk_mb: openings of other parties and codes of rows of one release on disk, MiB; also the files
+            in which rows of people are sorted when the party is opened.
         max_cpu_seconds: seconds that the party computes for one release.
         max_queries: number of queries that are charged in one release.
         max_active_releases: number of releases whose deliveries are kept at the same time; so many times the

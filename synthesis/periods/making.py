@@ -14,7 +14,7 @@ from ...common.data.related.rows import Rows
 from ...common.data.table import Table
 from ...curator.analysis.conditions import Condition
 from ...curator.analysis.drawing import Drawing
-from ...curator.people.drawing.children import Model, draw
+from ...curator.people.drawing.children import Model
 from ...curator.people.release import draw_table, numbers_of
 from ...curator.people.rows import records
 from ...curator.people.shape import Family, Kin, number_name
@@ -117,7 +117,7 @@ class PeriodMaking(Making):
         below = Kin(rows.name + "_", Domain(drawn), parent=PEOPLE, alone=True)
         as_rows = Family((Kin(PEOPLE, Domain(held)), below))
         people = {PEOPLE: Rows(given, np.arange(size), size)}
-        found = draw(as_rows, below.name, people, model, np.ones(size, dtype=np.int64), rng)
+        found = draw_table(as_rows, below.name, people, model, np.ones(size, dtype=np.int64), rng)
         return Table.from_codes(domain, {**given, **found.codes})
 
     def _new_people(self, whole: Table, known: Known) -> Table | None:

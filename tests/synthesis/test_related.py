@@ -19,7 +19,7 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_names
-from dpmosaic.curator.people import release as drawing
+from dpmosaic.curator.people import rows as parts
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.curator.people.release import drawn_rows
@@ -373,13 +373,19 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
 
 
 def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(monkeypatch):
-    made, found = release(epsilon=300.0, mechanism="mosaic"), []
+    made, found, tables = release(epsilon=300.0, mechanism="mosaic"), [], []
     for most in (1 << 20, 150):
-        monkeypatch.setattr(drawing, "_DRAWN_AT_ONCE", most)
-        distances = evaluate(patients(), made.generate(400, seed=1), RELATIONS, ORDER)
+        monkeypatch.setattr(parts, "_ROWS_OF_PART", most)
+        tables.append(made.generate(400, seed=1))
+        distances = evaluate(patients(), tables[-1], RELATIONS, ORDER)
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])
         assert {one.orphans for one in distances.values()} == {0.0}
     assert np.abs(np.subtract(*found)).max() < 0.02
+    for name, whole in tables[0].items():
+        in_parts = tables[1][name]
+        assert in_parts.dtypes.equals(whole.dtypes)
+        if key := made.family[name].key:
+            assert in_parts[key].tolist() == list(range(1, len(in_parts) + 1))
 
 
 def test_what_was_learned_from_one_row_of_each_person_is_promised_to_the_person():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,18 +31,18 @@ class Model(Protocol):
         ...
 
 
-def draw(
+def begin(
     family: Family,
     name: str,
     rows: Mapping[str, Rows],
     model: Model,
     numbers: NDArray[np.int64],
     rng: np.random.Generator,
-) -> Rows:
-    """Rows of a table, for the rows of the tables above it.
+) -> Callable[[], Rows]:
+    """Rows of a table, for the rows of the tables above it; begun here, finished by a call in any thread.
 
-    Each row is drawn given the rows above it and the one before it, column by column. Then columns are
-    changed until the pairs of all rows, with their weights, are as in the model (`sweeps`).
+    Each row is drawn given the rows above it and the one before it, column by column. By the call, columns
+    are changed until the pairs of all rows, with their weights, are as in the model (`sweeps`).
 
     Args:
         family: the tables.
@@ -56,11 +56,15 @@ def draw(
     own = [attribute.name for attribute in family.own(name)]
     blank = Rows({source: np.zeros(len(parent), dtype=np.int64) for source in own}, parent, len(numbers))
     if not len(parent):
-        return blank
+        return lambda: blank
     drawing = _Drawing.of(family, name, rows, blank, model)
     drawing.start(rng)
-    drawing.adjust()
-    return Rows({source: drawing.codes_of(source) for source in own}, parent, len(numbers))
+
+    def finish() -> Rows:
+        drawing.adjust()
+        return Rows({source: drawing.codes_of(source) for source in own}, parent, len(numbers))
+
+    return finish
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,9 @@ class _Drawing:
             steps = place, 1
         names = tuple(column.attribute.name for column in columns)
         known = codes_of(family, name, every)
-        codes = np.column_stack([known[one].astype(np.int32) for one in names])
+        codes = np.empty((len(held), len(names)), dtype=np.int32)
+        for place, one in enumerate(names):
+            codes[:, place] = known[one]
         sizes = tuple(column.attribute.size for column in columns)
         drawing = cls(columns, sizes, codes, weights(family, name, every) / WEIGHT_PARTS, held, steps, {})
         drawing._estimate(model, names)

@@ -88,8 +88,8 @@ def with_quantiles(table: Kin, values: Numbers, weights: Numbers, release: Relea
 
     Args:
         table: the table.
-        values: drawn ones of its order, shape (rows,).
-        weights: of these rows, shape (rows,).
+        values: drawn ones of its order, each once or more often, shape (values,).
+        weights: of the rows that have them, shape (values,).
         release: of the table's records.
     """
     evidence = release.published.evidence

@@ -69,7 +69,8 @@ def sweep(
     if not pairs:
         return 0
     starts = np.cumsum([0, *(pair.over.size for pair in pairs)])
-    lines = np.concatenate([pair.over.ravel() for pair in pairs])
+    # Each pair stands here twice, so that the values of either column stand beside each other.
+    lines = np.concatenate([over.ravel() for turned in (False, True) for over in _surpluses(pairs, turned)])
     layouts = [_layout(one, pairs, starts) for one in free]
     changed = 0
     ends = np.linspace(0, len(codes), ROW_PARTS + 1).astype(int).tolist()
@@ -95,29 +96,30 @@ def sweep(
     return changed
 
 
-_Layout = tuple[Indices, Indices, Indices, Indices]
+_Layout = tuple[Indices, Indices, Indices, Indices, Indices]
+
+
+def _surpluses(pairs: Sequence[Pair], turned: bool) -> list[Numbers]:
+    return [pair.over.T if turned else pair.over for pair in pairs]
 
 
 def _layout(free: Free, pairs: Sequence[Pair], starts: Indices) -> tuple[_Layout, _Layout]:
     """Where the cells of a value are: in the pairs of its own row, and in those of the next one.
 
-    Each is of arrays of shape (pairs,): where a pair starts, its other column, and the steps of both.
+    Each is of arrays of shape (pairs,): the other column of a pair, where the pair starts as values stand
+    beside each other, with the step of the other column, and where it starts as they do not, with their step.
     """
 
     def layout_of(column: int) -> _Layout:
         views = []
         for pair, start in zip(pairs, starts[:-1].tolist(), strict=True):
-            inner = pair.over.shape[1]
+            turned, (outer, inner) = int(starts[-1]) + start, pair.over.shape
             if pair.one == column:
-                views.append((start, pair.other, 1, inner))
+                views.append((pair.other, turned, outer, start, inner))
             elif pair.other == column:
-                views.append((start, pair.one, inner, 1))
-        start, other, stride, step = (
-            (np.array(part, dtype=np.int64) for part in zip(*views, strict=True))
-            if views
-            else (np.zeros(0, dtype=np.int64) for _ in range(4))
-        )
-        return start, other, stride, step
+                views.append((pair.one, start, inner, turned, outer))
+        other, beside, step, apart, stride = np.array(views, dtype=np.int64).reshape(-1, 5).T.copy()
+        return other, beside, step, apart, stride
 
     return layout_of(free.column), layout_of(free.before)
 
@@ -145,17 +147,54 @@ def _met_twice(
         low: the first value that the row may take.
         high: the value after the last one.
     """
-    for value in range(low, high):
-        if groups[value] == groups[now]:
-            continue
-        if earlier == groups[value] and value == later:
-            met[value] += weight
-        if earlier == groups[now] and value == later:
-            met[value] -= weight
-        if earlier == groups[value] and now == later:
-            met[value] -= weight
-        if earlier == groups[now] and now == later:
-            met[value] += weight
+    if now == later:
+        for value in range(low, high):
+            if groups[value] != groups[now]:
+                met[value] += weight * (int(earlier == groups[now]) - int(earlier == groups[value]))
+    elif low <= later < high and groups[later] != groups[now]:
+        met[later] += weight * (int(earlier == groups[later]) - int(earlier == groups[now]))
+
+
+@compiled_part
+def _add_lines(sums: Numbers, codes: Codes, layout: _Layout, lines: Numbers) -> None:
+    """Sets, for each value, the sum over pairs of the cells that a row with it counts in.
+
+    Args:
+        sums: shape (values,), changed.
+        codes: of the row, shape (columns,).
+        layout: of the column.
+        lines: see `_choose`.
+    """
+    other, beside, step, _, _ = layout
+    sums[:] = 0.0
+    for view in range(len(other)):
+        start = beside[view] + step[view] * codes[other[view]]
+        # A slice, because an index that might be negative keeps the loop from being vectorised.
+        cells = lines[start : start + len(sums)]
+        for value in range(len(sums)):
+            sums[value] += cells[value]
+
+
+@compiled_part
+def _move(now: int, best: int, weight: float, codes: Codes, layout: _Layout, lines: Numbers) -> None:
+    """Moves the weight of a row from one value to another, in both places of each pair.
+
+    Args:
+        now: value that the row has.
+        best: value that it gets.
+        weight: of the row.
+        codes: of the row, shape (columns,).
+        layout: of the column.
+        lines: see `_choose`; changed.
+    """
+    other, beside, step, apart, stride = layout
+    for view in range(len(other)):
+        code = codes[other[view]]
+        line, across = beside[view] + step[view] * code, apart[view] + code
+        lines[line + now] -= weight
+        lines[line + best] += weight
+        lines[across + stride[view] * now] -= weight
+        lines[across + stride[view] * best] += weight
 
 
 @compiled
@@ -175,34 +214,26 @@ def _choose(
     lines: Numbers,
 ) -> int:
     """Sets a column of the rows first to last - 1 to their best values; returns the number of changes."""
-    start, other, stride, step = own
-    start2, other2, stride2, step2 = next_
-    most = 0
-    for row in range(first, last):
-        most = max(most, high[row])
-    met = np.empty(most, dtype=np.float64)
+    others = own[0]
+    met = np.empty(len(groups), dtype=np.float64)
+    met_after = np.empty(groups.max() + 1, dtype=np.float64)
     shared = False
-    for view in range(len(other)):
-        shared = shared or other[view] == before
+    for view in range(len(others)):
+        shared = shared or others[view] == before
     changed = 0
     for row in range(first, last):
         now, lowest, end, weight = codes[row, column], low[row], high[row], weights[row]
-        met[:] = 0.0
-        for view in range(len(start)):
-            base = start[view] + stride[view] * codes[row, other[view]]
-            for value in range(lowest, end):
-                met[value] += lines[base + step[view] * value]
-        met[now] -= weight * len(start)
+        if end - lowest < 2:
+            continue
+        _add_lines(met, codes[row], own, lines)
+        met[now] -= weight * len(others)
         goes_on = before >= 0 and following[row]
         if goes_on:
-            for view in range(len(start2)):
-                base = start2[view] + stride2[view] * codes[row + 1, other2[view]]
-                for value in range(lowest, end):
-                    met[value] += lines[base + step2[view] * groups[value]]
+            _add_lines(met_after, codes[row + 1], next_, lines)
             # All values of its group leave the sums of the next row as they are.
+            met_after[groups[now]] -= weights[row + 1] * len(next_[0])
             for value in range(lowest, end):
-                if groups[value] == groups[now]:
-                    met[value] -= weights[row + 1] * len(start2)
+                met[value] += met_after[groups[value]]
             if shared:
                 _met_twice(met, weight, now, codes[row, before], codes[row + 1, column], groups, lowest, end)
         best, least = now, met[now] - 1e-9
@@ -212,15 +243,9 @@ def _choose(
         if best == now:
             continue
         changed += 1
-        for view in range(len(start)):
-            base = start[view] + stride[view] * codes[row, other[view]]
-            lines[base + step[view] * now] -= weight
-            lines[base + step[view] * best] += weight
+        _move(now, best, weight, codes[row], own, lines)
         codes[row, column] = best
         if goes_on:
-            for view in range(len(start2)):
-                base = start2[view] + stride2[view] * codes[row + 1, other2[view]]
-                lines[base + step2[view] * groups[now]] -= weights[row + 1]
-                lines[base + step2[view] * groups[best]] += weights[row + 1]
+            _move(groups[now], groups[best], weights[row + 1], codes[row + 1], next_, lines)
             codes[row + 1, before] = groups[best]
     return changed

@@ -14,7 +14,7 @@ from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
-from dpmosaic.curator.people.rows import of_people, records, weights
+from dpmosaic.curator.people.rows import of_people, people_in_parts, records, weights
 from dpmosaic.curator.people.shape import Family, Kin
 from support.families import families, heavy, without
 
@@ -171,6 +171,18 @@ def test_a_person_is_a_unit_of_any_number_of_rows_at_the_cost_of_one():
     assert "person with all rows in all tables" in UNIT.in_words
 
 
+def test_people_are_in_parts_of_few_rows_each_person_in_one(monkeypatch):
+    numbers = np.random.default_rng(2).integers(0, 30, 500)
+    assert people_in_parts(numbers) == [slice(0, 500)]
+    monkeypatch.setattr(weighing, "_ROWS_OF_PART", 100)
+    parts = people_in_parts(numbers)
+    assert [one.start for one in parts] == [0, *(one.stop for one in parts[:-1])]
+    assert parts[-1].stop == 500
+    assert len(parts) > 50
+    # The last person of a part may reach beyond it.
+    assert max(numbers[one].sum() for one in parts) < 100 + numbers.max()
+
+
 def test_rows_of_some_people_are_all_that_belongs_to_them():
     rng = np.random.default_rng(8)
     family = Family((Kin("p", None), Kin("s", None, parent="p"), Kin("c", None, parent="s")))
@@ -178,7 +190,7 @@ def test_rows_of_some_people_are_all_that_belongs_to_them():
     for name, above in (("s", "p"), ("c", "s")):
         parent = np.repeat(np.arange(len(rows[above])), rng.integers(0, 4, len(rows[above])))
         rows[name] = Rows({"x": np.arange(len(parent))}, parent, len(rows[above]))
-    parts = [of_people(family, "c", rows, slice(first, last)) for first, last in ((0, 7), (7, 8), (8, 20))]
+    parts = [of_people(family, "psc", rows, slice(first, last)) for first, last in ((0, 7), (7, 8), (8, 20))]
     for name in rows:
         joined = np.concatenate([part[name].codes["x"] for part in parts])
         np.testing.assert_array_equal(joined, rows[name].codes["x"])

@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
+from dpmosaic.common.errors import PolicyError
 from dpmosaic.party.counting.sorted_tables import FOREIGN, KEY, PARENT, SortedTables
 
 
@@ -14,7 +15,7 @@ def texts(*values):
 
 @pytest.fixture
 def held(tmp_path):
-    with contextlib.closing(SortedTables(tmp_path)) as made:
+    with contextlib.closing(SortedTables(tmp_path, 64)) as made:
         yield made
     assert not any(tmp_path.iterdir()), "nothing is left on disk"
 
@@ -75,3 +76,19 @@ def test_rows_without_a_parent_are_found(held):
     held.number_keys(0)
     held.add(1, [{FOREIGN: texts("a", "b")}])
     assert not held.sort(1, 0, "")
+
+
+def test_rows_that_need_more_room_than_the_limit_are_refused_while_they_are_added_or_sorted(tmp_path):
+    # More than 1 MiB of texts.
+    keys = np.random.default_rng(0).integers(0, 10**15, 1 << 17).astype(str).astype(object)
+
+    def full(most_mb):
+        return contextlib.closing(SortedTables(tmp_path, most_mb))
+
+    with full(1) as made, pytest.raises(PolicyError, match="within max_disk_mb of the policy"):
+        made.add(0, [{FOREIGN: keys}])
+    with full(2) as made:
+        made.add(0, [{FOREIGN: keys}])
+        with pytest.raises(PolicyError, match="the party's owner raises the limit"):
+            made.sort(0, 1, "")
+    assert not any(tmp_path.iterdir())

@@ -7,6 +7,7 @@ import stat
 from datetime import UTC, datetime, timedelta
 
 import duckdb
+import numpy as np
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -264,6 +265,20 @@ def test_a_party_of_people_with_all_rows_states_the_number_of_people(home):
     description = party_of(home, Settings.load(home.folder), ledger, None).describe()
     assert (description.record_count, description.domain) == (2, DOMAIN)
     ledger.close()
+
+
+@pytest.mark.slow
+def test_a_party_whose_rows_of_people_need_more_room_to_be_sorted_than_its_policy_allows_does_not_open(home):
+    keys = np.random.default_rng(0).integers(0, 10**15, 1 << 18)
+    (home.folder / "rows.csv").write_text("id,a\n" + "".join(f"{key},1\n" for key in keys.tolist()))
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
+    limits = '[policy]\nmax_rows_per_person = "all"\nmax_disk_mb = 1\n'
+    (home.folder / "policy.toml").write_text(source + limits)
+    with (
+        contextlib.closing(Ledger()) as ledger,
+        pytest.raises(PolicyError, match="max_disk_mb of the policy"),
+    ):
+        party_of(home, Settings.load(home.folder), ledger, None)
 
 
 def test_a_party_that_allows_alignments_names_its_identifiers_and_hides_how_many_rows_it_has(home):

@@ -133,6 +133,11 @@ def test_keys_that_do_not_fit_are_refused(tmp_path, people, stays, said):
         read_related(settings(tmp_path, people, stays))
 
 
+def test_tables_that_need_more_room_to_be_sorted_than_they_may_have_are_refused(tmp_path):
+    with pytest.raises(PolicyError, match="sorted within max_disk_mb of the policy, got more"):
+        read_related(settings(tmp_path), most_mb=0)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -1,11 +1,14 @@
 """Sweeps over rows in order, against the distance that they are to reduce."""
 
+import itertools
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from dpmosaic.curator.people.drawing.sweeps import Free, Pair, sweep
+from dpmosaic.curator.pgm.rows.sweeps import ROW_PARTS
 
 
 @st.composite
@@ -75,3 +78,36 @@ def test_a_sweep_never_increases_the_distance_and_keeps_its_books(problem, bound
     np.testing.assert_array_equal(codes[:, 2], np.where(first, 3, np.roll(codes[:, 4], 1)))
     np.testing.assert_array_equal(codes[:, 0], given_)
     assert np.all((low <= codes[:, 3]) & (codes[:, 3] < high))
+
+
+def swept_by_force(codes, weights, following, free, sizes, wanted):
+    """A sweep that computes the distance anew for each value that a row may take."""
+    for first, last in itertools.pairwise(np.linspace(0, len(codes), ROW_PARTS + 1).astype(int)):
+        for one, row in itertools.product(free, range(first, last)):
+            found = {}
+            for value in range(one.low[row], one.high[row]):
+                tried = codes.copy()
+                tried[row, one.column] = value
+                if following[row]:
+                    tried[row + 1, one.before] = one.groups[value]
+                found[value] = distance(tried, weights, sizes, wanted), tried
+            now = found[codes[row, one.column]][0]
+            best, tried = min(found.values(), key=lambda both: both[0])
+            codes = tried if best < now - 1e-9 else codes
+    return codes
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(problems())
+def test_each_row_takes_the_value_that_makes_the_distance_least(problem):
+    codes, weights, first, sizes, wanted = problem
+    low, following = np.zeros(len(codes), dtype=np.int32), np.append(~first[1:], False)
+    free = [
+        Free(column, before, np.arange(size), low, np.full(len(codes), size, dtype=np.int32))
+        for column, before, size in ((3, 1, 2), (4, 2, 3))
+    ]
+    pairs = [Pair(a, b, counts(codes, weights, sizes, a, b) - goal) for (a, b), goal in wanted.items()]
+    forced = swept_by_force(codes.copy(), weights, following, free, sizes, wanted)
+    sweep(codes, weights, following, free, pairs)
+    np.testing.assert_array_equal(codes, forced)
