@@ -77,15 +77,18 @@ def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()
     names = [column.attribute.name for column in columns]
     said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
     below = {*family.numbers(name), *said}
+    # Rows lie at the first value and in the span after it, so both together say when.
+    places = {tuple(one.name for one in child.places) for child in family.children(name)}
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
     if pairs:
         called = {_called(family, column, name): column.attribute.name for column in columns}
         asked = ({called[one] for one in pair if one in called} for pair in pairs)
         wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
         # What a row says of those below binds tables, whatever was asked for.
-        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
+        bound = places.union(wanted)
+        cliques = tuple(pair for pair in cliques if pair in bound or below.intersection(pair))
     marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    weighted = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
+    weighted = [_OF_BELOW if below.intersection(one) or one in places else 1.0 for one in marginals]
     # What is counted alone is as important as a column that is in pairs.
     alone = tuple((one.name,) for one in family.counted_attributes(name))
     number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
