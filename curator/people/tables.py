@@ -21,7 +21,7 @@ from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.keeping import rules_kept, times_kept
-from .drawing.quantiles import map_to_quantiles
+from .drawing.quantiles import Bounds, map_to_quantiles
 from .shape import Family, Kin, bounds_of
 
 
@@ -35,9 +35,35 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         rows: of each.
         stream: draws values inside bins.
     """
+    found = _columns(family, rows, stream)
+    return {name: shown_as_real(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
+
+
+def times_of(
+    family: Family, name: str, rows: Mapping[str, Rows], stream: RandomStream
+) -> NDArray[np.float64]:
+    """The values of the order of a table's rows, as `frames` draws them, before summaries move any.
+
+    Args:
+        family: the tables.
+        name: a table with a column of the order.
+        rows: of it and of the tables above it.
+        stream: that of `frames`.
+    """
+    table = family[name]
+    above = None
+    if any(table.within):
+        held = {one.name: rows[one.name] for one in family.above(name)}
+        above = _columns(family, held, stream)[table.parent]
+    values, _ = _times(family, table, rows, above, stream.child("values", name).generator())
+    return values
+
+
+def _columns(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, dict[str, Any]]:
+    """The columns of the tables that have rows; see `frames`."""
     found: dict[str, dict[str, Any]] = {}
     for table in family.tables:
-        if not table.columns:
+        if not table.columns or table.name not in rows:
             continue
         held = rows[table.name]
         above = found.get(table.parent)
@@ -52,7 +78,7 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         if table.foreign:
             parts[table.foreign] = held.parent + 1
         found[table.name] = parts
-    return {name: shown_as_real(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
+    return found
 
 
 def _values(
@@ -68,15 +94,8 @@ def _values(
     parts: dict[str, Any] = {}
     times = None
     if table.steps is not None:
-        parents = (
-            None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
-        )
-        bounds = bounds_of(table, parents, held.parent)
-        codes = held.codes[table.steps.attribute.name]
-        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
         when = table.steps.when
-        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        values = map_to_quantiles(values, held, table, bounds)
+        values, bounds = _times(family, table, rows, above, rng)
         held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
         decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
@@ -98,6 +117,25 @@ def _values(
     if above is not None:
         above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
+
+
+def _times(
+    family: Family,
+    table: Kin,
+    rows: Mapping[str, Rows],
+    above: dict[str, Any] | None,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], Bounds]:
+    """The values of the order of a table's rows, and between what they lie; see `_values`."""
+    assert table.steps is not None
+    held = rows[table.name]
+    parents = None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+    bounds = bounds_of(table, parents, held.parent)
+    codes = held.codes[table.steps.attribute.name]
+    places = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+    first, span = places
+    values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+    return map_to_quantiles(values, held, table, bounds), bounds
 
 
 def _ends(

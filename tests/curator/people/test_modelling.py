@@ -1,7 +1,5 @@
 """What the release of a table is asked for."""
 
-import pytest
-
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
@@ -27,17 +25,9 @@ FAMILY = Family(
         ),
     )
 )
-WHEN = ("first_day_of_visits", "span_of_day_of_visits")
 
 
-@pytest.mark.parametrize("pairs", [(), [("sex", "city")]])
-def test_when_rows_begin_and_how_long_they_go_on_are_asked_for_together(pairs):
-    workload = workload_of(FAMILY, "people", pairs)
-    weights = dict(zip(workload.cliques, workload.weights, strict=True))
-    assert weights[WHEN] == weights["sex", "number_of_visits"] == 3 * weights["sex", "city"]
-
-
-def test_pairs_that_are_not_named_are_left_out_but_for_those_that_bind_tables():
-    cliques = workload_of(FAMILY, "people", [("sex", "city")]).cliques
-    assert ("sex", WHEN[0]) not in cliques
-    assert {("sex", "city"), WHEN, ("sex", "number_of_visits")} <= {*cliques}
+def test_a_pair_with_the_time_of_rows_is_asked_for_if_it_is_named():
+    assert not [one for one in workload_of(FAMILY, "visits").cliques if "day" in one and len(one) > 1]
+    named = workload_of(FAMILY, "visits", [("ward", "day")]).cliques
+    assert {("ward", "day"), ("ward", "step_of_day")} <= {*named}
