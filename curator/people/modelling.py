@@ -72,7 +72,9 @@ def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()
     names = [column.attribute.name for column in columns]
     said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
     below = {*family.numbers(name), *said}
-    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
+    cliques: tuple[Clique, ...] = tuple(
+        pair for pair in itertools.combinations(names, 2) if own.intersection(pair)
+    )
     if pairs:
         called = [(_called(family, column, name), column.attribute.name) for column in columns]
         called += [(one.name, one.name) for one in family.counted_attributes(name)]
