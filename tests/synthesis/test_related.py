@@ -19,7 +19,7 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_names
-from dpmosaic.curator.people import release as drawing
+from dpmosaic.curator.people import drawn as drawing
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.drawn import drawn_rows
 from dpmosaic.curator.people.files import verify_people
