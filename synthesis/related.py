@@ -33,6 +33,7 @@ from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.asking import Asking
 from ..curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
 from ..curator.people.drawing.numbers import limit_of_equal_counts
+from ..curator.people.drawn import drawn_rows
 from ..curator.people.modelling import (
     LEAST_RHO,
     NUMBERS,
@@ -40,11 +41,10 @@ from ..curator.people.modelling import (
     groups_of,
     released_numbers,
     shares_of,
-    timed,
     workload_of,
 )
 from ..curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
-from ..curator.people.release import PeopleRelease, drawn_rows
+from ..curator.people.release import PeopleRelease
 from ..curator.people.rows import records
 from ..curator.people.shape import Family, Kin, bounds_of, number_name
 from ..curator.people.summaries import FirstOf, Summary
@@ -169,11 +169,11 @@ class Making:
             if self._family.own(name):
                 self._release_table(name, budget)
         self._rows.clear()
-        drawn = drawn_rows(self._family, self._people(), self._releases, self._stream.child("people"))
-        self._family = timed(self._family, drawn, self._releases, self._stream)
+        stream = self._stream.child("people")
+        self._family, drawn = drawn_rows(self._family, self._people(), self._releases, stream)
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
-        tables = frames(self._family, drawn, self._stream.child("people"))
+        tables = frames(self._family, drawn, stream)
         for name, begun in self._learned.items():
             self._remark(name, begun, drawn[name])
         people = PeopleRelease(self._family, self._releases, certificate, tables, self._choices)

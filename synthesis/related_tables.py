@@ -17,9 +17,9 @@ from ..common.data.values import read_numbers, text_of
 from ..common.errors import DataError
 from ..common.forms.nearest import hint
 from ..curator.people.files import file_name
-from ..curator.people.keys import keys_as_texts
 from ..curator.people.shape import number_name
 from ..curator.people.summaries import FirstOf, LastOf, Summary, TimeTo, summary_of
+from ..curator.results.keys import keys_as_texts
 from ..curator.results.storage import Storage
 from ..simulations.tables.frames import Source
 from .related_frames import ROWS, frame_of

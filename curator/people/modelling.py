@@ -12,17 +12,12 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Clique
-from ...common.data.related.rows import Rows
 from ...common.data.workload import Workload
-from ...common.privacy.cost import WEIGHT_PARTS
 from ..analysis.release import Release
 from .drawing.numbers import cap_by_noise
-from .drawing.quantiles import with_quantiles
+from .drawn import numbers_of
 from .groups import groups_by_mass
-from .release import numbers_of
-from .rows import weights
-from .shape import Column, Family, number_name, numbers_on
-from .tables import orders, parts_of
+from .shape import Column, Family, number_name
 
 NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
 """Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
@@ -77,19 +72,34 @@ def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()
     names = [column.attribute.name for column in columns]
     said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
     below = {*family.numbers(name), *said}
-    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
+    cliques: tuple[Clique, ...] = tuple(
+        pair for pair in itertools.combinations(names, 2) if own.intersection(pair)
+    )
     if pairs:
-        called = {_called(family, column, name): column.attribute.name for column in columns}
-        asked = ({called[one] for one in pair if one in called} for pair in pairs)
-        wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
+        called = [(_called(family, column, name), column.attribute.name) for column in columns]
+        called += [(one.name, one.name) for one in family.counted_attributes(name)]
+        asked = [{one for user, one in called if user in pair} for pair in pairs]
         # What a row says of those below binds tables, whatever was asked for.
-        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
+        cliques = tuple(
+            pair
+            for pair in (*cliques, *_pairs_with_times(family, name))
+            if below.intersection(pair) or any(one.issuperset(pair) for one in asked)
+        )
     marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
     weighted = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
     # What is counted alone is as important as a column that is in pairs.
     alone = tuple((one.name,) for one in family.counted_attributes(name))
     number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
     return Workload((*marginals, *alone), (*weighted, *(_ALONE_WEIGHT * number for _ in alone)))
+
+
+def _pairs_with_times(family: Family, name: str) -> tuple[Clique, ...]:
+    """The pairs of the value of the order and each column of a table: only for those who name them."""
+    table = family[name]
+    if table.steps is None or table.domain is None:
+        return ()
+    own = (one.name for one in table.domain.attributes if one.size > 1)
+    return tuple((one, table.steps.when.name) for one in own if one not in family.numbers(name))
 
 
 def _called(family: Family, column: Column, name: str) -> str:
@@ -124,24 +134,3 @@ def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[in
             if groups is not None:
                 found[attribute.name] = groups
     return found
-
-
-def timed(
-    family: Family, drawn: Mapping[str, Rows], releases: Mapping[str, Release], stream: RandomStream
-) -> Family:
-    """The tables that know where drawn values of the order move to (`quantiles`)."""
-    known = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
-    seen: dict[str, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = {
-        one.name: [] for one, _ in known
-    }
-    for part in parts_of(family, drawn, stream.child("people")) if known else ():
-        columns = orders(family, part)
-        for table, steps in known:
-            values = numbers_on(steps, columns[table.name], steps.units.ends[0])
-            held, places = np.unique(values, return_inverse=True)
-            counted = weights(family, table.name, part.rows) / WEIGHT_PARTS
-            seen[table.name].append((held, np.bincount(places, counted, len(held)).astype(np.float64)))
-    for table, _ in known:
-        values, counted = map(np.concatenate, zip(*seen[table.name], strict=True))
-        family = family.with_table(with_quantiles(table, values, counted, releases[table.name]))
-    return family

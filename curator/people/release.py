@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.digests import sha256_of
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Domain
-from ...common.data.related.rows import Rows
-from ...common.data.table import Table, encode_table
+from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.files.writing import write_text
-from ...common.privacy.cost import WEIGHT_PARTS
-from ...common.processes.blocks import made_in_order
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
@@ -30,19 +24,15 @@ from ..analysis.release import Page, Release
 from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING
-from ..mechanisms.parts.fitted import FittedModel
 from ..results import outputs
 from ..results.storage import Library
 from ..results.table_format import TableFile, TableFormat
 from .certificate import PeopleCertificate
-from .drawing.children import Model, begin
-from .drawing.keeping import least_numbers, rules_kept, summaries_kept
-from .drawing.numbers import cap_by_noise, margins_of, move_numbers
+from .drawn import drawn_rows
 from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
 from .lifetime import EARLIER, earlier_name
 from .report import people_report
-from .rows import lineage, of_people, people_in_parts, weights
-from .shape import Family, Kin, number_name
+from .shape import Family, Kin
 from .table_files import read_table, write_table
 from .tables import frames, released_domain
 
@@ -183,8 +173,8 @@ class PeopleRelease:
         root_release = self.releases[self.family.root.name].published
         root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
-        rows = drawn_rows(self.family, drawn, self.releases, stream)
-        return self._as_given(frames(self.family, rows, stream))
+        family, rows = drawn_rows(self.family, drawn, self.releases, stream)
+        return self._as_given(frames(family, rows, stream))
 
     def save(self, folder: str | Path, table_format: TableFormat | str = TableFormat.CSV) -> None:
         """Writes the tables, and the release of the records of each.
@@ -302,95 +292,3 @@ def load_people(folder: str | Path) -> PeopleRelease:
     return PeopleRelease(
         family, releases, certificate, tables, choices, continued=_read_continued(certificate, folder)
     )
-
-
-def drawn_rows(
-    family: Family, root: Table, releases: Mapping[str, Release], stream: RandomStream
-) -> dict[str, Rows]:
-    """Rows of all tables for people that were drawn.
-
-    Args:
-        family: the tables.
-        root: the people.
-        releases: for each table with columns beside keys, that of its records.
-        stream: draws rows.
-    """
-    size = root.record_count
-    codes = {name: root.column(name).astype(np.int64) for name in root.domain}
-    rows = {family.root.name: Rows(codes, np.arange(size), size)}
-    for table in family.tables[1:]:
-        rng = stream.child("rows", table.name).generator()
-        parents, release = rows[table.parent], releases.get(table.name)
-        column = number_name(table.name)
-        counted = cap_by_noise(parents.codes[column], column, releases[table.parent])
-        numbers = numbers_of(family, table.name, counted, rng)
-        if release is None:
-            rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
-            continue
-        above = weights(family, table.parent, rows) / WEIGHT_PARTS
-        numbers = move_numbers(
-            numbers, above, table.evened, margins_of(family, table.name, rows, release), rng
-        )
-        numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
-        rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
-        drawn = draw_table(family, table.name, rows, release.model, numbers, rng)
-        drawn = summaries_kept(family, table.name, drawn, parents, rng)
-        if table.domain is not None:
-            drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
-        rows[table.name] = drawn
-    return rows
-
-
-def draw_table(
-    family: Family,
-    name: str,
-    rows: Mapping[str, Rows],
-    model: Model,
-    numbers: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> Rows:
-    """Rows of a table, some people at a time, so that memory holds the records of a few parts; see `begin`.
-
-    The next part is drawn while the ones before it are adjusted.
-    """
-    above, blank = family[name].parent, Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
-    person = lineage(family, above, family.root.name, rows)
-    total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
-    parts = people_in_parts(total)
-    if len(parts) == 1:
-        return begin(family, name, rows, model, numbers, rng)()
-    tables = [*(one.name for one in family.above(name))]
-
-    def begin_parts() -> Iterator[Callable[[], Rows]]:
-        for people in parts:
-            some = of_people(family, tables, rows, people)
-            theirs = numbers[slice(*np.searchsorted(person, (people.start, people.stop)).tolist())]
-            yield begin(family, name, some, model, theirs, rng)
-
-    drawn: dict[str, NDArray[Any]] = {
-        one.name: np.empty(len(blank), dtype=np.int32) for one in family.own(name)
-    }
-    start = 0
-    for part in made_in_order(lambda finish: finish(), begin_parts()):
-        for one, codes in part.codes.items():
-            drawn[one][start : start + len(part)] = codes
-        start += len(part)
-    return replace(blank, codes=drawn)
-
-
-def numbers_of(
-    family: Family, child: str, codes: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """The number of rows of a table for each code of the parent's column of it, drawn from its bin."""
-    domain = family[family[child].parent].domain
-    assert domain is not None
-    found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
-    return found
-
-
-def _with_numbers(family: Family, child: Kin, parents: Rows, numbers: NDArray[np.int64]) -> Rows:
-    """Parents whose column of the number of rows of a table says how many they have."""
-    domain, column = family[child.parent].domain, number_name(child.name)
-    assert domain is not None
-    coded = encode_table(Domain((domain[column],)), {column: numbers}).column(column)
-    return replace(parents, codes={**parents.codes, column: coded.astype(np.int64)})

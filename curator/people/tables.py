@@ -43,10 +43,10 @@ def parts_of(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> 
 
     Args:
         family: the tables.
-        rows: of each.
+        rows: of some of them, and of the tables above these.
         stream: of all values.
     """
-    root, names = family.root.name, [table.name for table in family.tables]
+    root, names = family.root.name, [table.name for table in family.tables if table.name in rows]
     total = np.zeros(len(rows[root]), dtype=np.int64)
     for name in names:
         total += np.bincount(lineage(family, name, root, rows), minlength=len(total))
@@ -71,7 +71,9 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
     found: dict[str, dict[str, list[pd.Series]]] = {}
     before = dict.fromkeys((table.name for table in family.tables), 0)
     for part in parts_of(family, rows, stream):
-        for name, frame in _frames(family, part, before).items():
+        values = _columns(family, part, before)
+        for name in [*values]:
+            frame = shown_as_real(family, family[name], values.pop(name))
             columns = found.setdefault(name, {str(one): [] for one in frame.columns})
             for one, cells in frame.items():
                 columns[str(one)].append(cells)
@@ -87,8 +89,34 @@ def _join(cells: list[pd.Series]) -> pd.Series:
     return cells[0] if len(cells) == 1 else pd.concat(cells, ignore_index=True)
 
 
-def _frames(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, pd.DataFrame]:
-    """The tables of some people.
+def times_of(
+    family: Family, name: str, rows: Mapping[str, Rows], stream: RandomStream
+) -> NDArray[np.float64]:
+    """The values of the order of a table's rows as `frames` draws them, before summaries move any.
+
+    Those of people in several parts (`parts_of`) are drawn anew by `frames`, from the same codes.
+
+    Args:
+        family: the tables.
+        name: a table with a column of the order.
+        rows: of it and of the tables above it.
+        stream: that of `frames`.
+    """
+    table = family[name]
+    needed = {one.name: rows[one.name] for one in (*family.above(name), table)}
+    found = []
+    for part in parts_of(family, needed, stream):
+        above = None
+        if any(table.within):
+            held = {one: of for one, of in part.rows.items() if one != name}
+            above = _columns(family, Part(held, part.stream), dict.fromkeys(held, 0))[table.parent]
+        values, _ = _times(family, table, part.rows, above, part.stream.child("values", name).generator())
+        found.append(values)
+    return np.concatenate(found)
+
+
+def _columns(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """The columns of the tables of which some people have rows.
 
     Args:
         family: the tables.
@@ -98,7 +126,7 @@ def _frames(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, 
     rows, stream = part
     found: dict[str, dict[str, Any]] = {}
     for table in family.tables:
-        if not table.columns:
+        if not table.columns or table.name not in rows:
             continue
         held = rows[table.name]
         parts = _values(family, table, rows, found.get(table.parent), stream)
@@ -112,74 +140,7 @@ def _frames(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, 
         if table.foreign:
             parts[table.foreign] = held.parent + 1 + before[table.parent]
         found[table.name] = parts
-    return {name: shown_as_real(family, family[name], found.pop(name)) for name in [*found]}
-
-
-def orders(family: Family, part: Part) -> dict[str, pd.Series]:
-    """For each table whose rows are in an order, its column in `frames`; other values only as they bound it.
-
-    Args:
-        family: the tables.
-        part: of which people.
-    """
-    rows, stream = part
-    found: dict[str, dict[str, Any]] = {}
-    for table in family.tables:
-        if not table.columns:
-            continue
-        above = found.get(table.parent)
-        if family.children(table.name) or table.summaries:
-            found[table.name] = _values(family, table, rows, above, stream)
-        elif table.steps is not None:
-            rng = stream.child("values", table.name).generator()
-            when, placed = table.steps.when, _place_rows(family, table, rows, above, rng)
-            found[table.name] = {when.name: _column_of(when, placed.values)}
-    return {
-        table.name: shown_as_real(family, table, {name: found[table.name][name]})[name]
-        for table in family.tables
-        if table.steps is not None and table.name in found
-        for name in [table.steps.when.name]
-    }
-
-
-class _Placed(NamedTuple):
-    """Rows that have their place on the scale of their order.
-
-    Attributes:
-        rows: the rows, changed where times of summaries ask for it.
-        values: their places, shape (N,).
-        bounds: the beginning and the end of the parent of each, if they are known.
-    """
-
-    rows: Rows
-    values: NDArray[np.float64]
-    bounds: Bounds
-
-
-def _place_rows(
-    family: Family,
-    table: Kin,
-    rows: Mapping[str, Rows],
-    above: dict[str, Any] | None,
-    rng: np.random.Generator,
-) -> _Placed:
-    """The rows of a table with an order; arguments as of `_values`."""
-    assert table.steps is not None
-    held = rows[table.name]
-    parents = None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
-    bounds = bounds_of(table, parents, held.parent)
-    codes = held.codes[table.steps.attribute.name]
-    first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
-    values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-    values = map_to_quantiles(values, held, table, bounds)
-    held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
-    return _Placed(held, values, bounds)
-
-
-def _column_of(when: Attribute, values: NDArray[np.float64]) -> pd.Series:
-    """The column of an order."""
-    decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
-    return typed_column(Domain((when,)), when.name, decoded)
+    return found
 
 
 def _values(
@@ -196,8 +157,10 @@ def _values(
     times = None
     if table.steps is not None:
         when = table.steps.when
-        held, values, bounds = _place_rows(family, table, rows, above, rng)
-        parts[when.name] = _column_of(when, values)
+        values, bounds = _times(family, table, rows, above, rng)
+        held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
+        decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
+        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
         times = values if bounds[0] is None else values - bounds[0]
         if table.domain is not None:
             held = rules_kept(table.domain, held, None, rng)
@@ -216,6 +179,25 @@ def _values(
     if above is not None:
         above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
+
+
+def _times(
+    family: Family,
+    table: Kin,
+    rows: Mapping[str, Rows],
+    above: dict[str, Any] | None,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], Bounds]:
+    """The values of the order of a table's rows, and between what they lie; see `_values`."""
+    assert table.steps is not None
+    held = rows[table.name]
+    parents = None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+    bounds = bounds_of(table, parents, held.parent)
+    codes = held.codes[table.steps.attribute.name]
+    places = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+    first, span = places
+    values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+    return map_to_quantiles(values, held, table, bounds), bounds
 
 
 def _ends(

@@ -31,6 +31,7 @@ from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
 from ..people.drawing.numbers import limit_of_equal_counts
+from ..people.drawn import drawn_rows
 from ..people.modelling import (
     LEAST_RHO,
     NUMBERS,
@@ -38,11 +39,10 @@ from ..people.modelling import (
     groups_of,
     released_numbers,
     shares_of,
-    timed,
     workload_of,
 )
 from ..people.numbers_of_rows import number_of_rows
-from ..people.release import PeopleRelease, drawn_rows
+from ..people.release import PeopleRelease
 from ..people.shape import Family, Kin, number_name
 from ..people.tables import frames
 from ..releasing.bins.choosing import chosen_coding
@@ -213,11 +213,11 @@ class Making:
             if self._family.own(table.name):
                 self._release_table(table.name)
         root = self._releases[self._family.root.name].rows
-        drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
-        family = timed(self._family, drawn, self._releases, self._stream)
+        stream = self._stream.child("people")
+        family, drawn = drawn_rows(self._family, root, self._releases, stream)
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, order.spec.budget, tuple(self._spent))
-        tables = frames(family, drawn, self._stream.child("people"))
+        tables = frames(family, drawn, stream)
         choices = {name: made.certificate for name, made in self._choices.items()}
         return PeopleRelease(family, self._releases, certificate, tables, choices)
 

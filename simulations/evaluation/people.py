@@ -22,10 +22,10 @@ from ...common.data.rules.breaking import broken
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
-from ...curator.people.keys import keys_as_texts
 from ...curator.people.release import PeopleRelease
 from ...curator.people.shape import Family, Kin, bounds_of, numbers_on
 from ...curator.people.summaries import Summary, TimeTo
+from ...curator.results.keys import keys_as_texts
 from ...curator.results.raw_frames import cells_of
 from .metrics import PRIVATE
 from .related import ChildEvaluation, PairDistance, evaluate, pairs_within

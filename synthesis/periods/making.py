@@ -15,7 +15,7 @@ from ...common.data.table import Table
 from ...curator.analysis.conditions import Condition
 from ...curator.analysis.drawing import Drawing
 from ...curator.people.drawing.children import Model
-from ...curator.people.release import draw_table, numbers_of
+from ...curator.people.drawn import draw_table, numbers_of
 from ...curator.people.rows import records
 from ...curator.people.shape import Family, Kin, number_name
 from ..related import Asked, Making

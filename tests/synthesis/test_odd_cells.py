@@ -17,7 +17,7 @@ from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
-from dpmosaic.curator.people.keys import keys_as_texts
+from dpmosaic.curator.results.keys import keys_as_texts
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.asking import Rows
 from dpmosaic.synthesis.learning.cells import Cells

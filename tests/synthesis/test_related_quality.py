@@ -119,3 +119,29 @@ def test_people_of_a_key_alone_have_numbers_of_rows_without_learning():
     )
     found = made.tables["rows"].id.value_counts().mean()
     assert found == pytest.approx(rows.id.value_counts().mean(), rel=0.1)
+
+
+def test_codes_follow_the_year_where_the_pair_is_named():
+    """Odd years have other codes than even ones; without the pair, half of the rows are wrong."""
+    rng = np.random.default_rng(5)
+    person = np.repeat(np.arange(3_000), rng.poisson(5, 3_000))
+    day = np.floor(rng.random(len(person)) * 3650).astype(int)
+    kind = rng.integers(0, 3, len(person))
+    code = np.where(day % 730 < 365, np.array(["a", "b", "c"])[kind], np.array(["d", "e", "f"])[kind])
+    real = pd.DataFrame({"id": person, "day": day, "code": code})
+    made = dpmosaic.synthesize(
+        real,
+        20.0,
+        key="id",
+        order="day",
+        domain={"day": DOMAIN["visits"]["day"], "code": list("abcdef")},
+        workload=[("code", "day")],
+        seed=1,
+        progress=False,
+    )
+    shares = [pd.crosstab(rows.day // 365, rows.code, normalize="all") for rows in (real, made.table)]
+    apart = shares[0].sub(shares[1], fill_value=0).abs().to_numpy().sum() / 2
+    assert apart < 0.15
+    some = made.generate(2_000, seed=2)["rows"]
+    other = pd.crosstab(some.day // 365, some.code, normalize="all")
+    assert shares[0].sub(other, fill_value=0).abs().to_numpy().sum() / 2 < 0.15

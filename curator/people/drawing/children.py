@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique
 from ....common.data.related.rows import Rows
 from ....common.privacy.cost import WEIGHT_PARTS
-from ..rows import codes_of, weights
+from ..rows import known_columns, with_columns
 from ..shape import Column, Family
 from .conditional import Conditional
 from .sweeps import Free, Pair, sweep
@@ -67,6 +67,40 @@ def begin(
     return finish
 
 
+def begin_given_times(
+    family: Family,
+    name: str,
+    rows: Mapping[str, Rows],
+    model: Model,
+    measured: Sequence[Clique],
+    rng: np.random.Generator,
+) -> Callable[[], Rows]:
+    """Drawn rows whose columns are drawn anew, given the value of the order, and adjusted to its pairs, too.
+
+    The values stay, and so does what lies between rows. Begun here, finished by a call in any thread.
+
+    Args:
+        family: the tables.
+        name: a table with a column of the order.
+        rows: of the tables above it, and of it, with codes of the values of the order.
+        model: of the table's records.
+        measured: the pairs with the value of the order that the release knows.
+        rng: draws rows.
+    """
+    held = rows[name]
+    drawing = _Drawing.of(family, name, rows, held, model, measured)
+    drawing.start(rng)
+
+    def finish() -> Rows:
+        drawing.adjust()
+        changed = {source: drawing.codes_of(source) for source in drawing.sources}
+        counted = {one.name for one in family.counted_attributes(name)}
+        kept = {one: codes for one, codes in held.codes.items() if one not in counted}
+        return replace(held, codes={**kept, **changed})
+
+    return finish
+
+
 @dataclass(frozen=True, eq=False)
 class _Drawing:
     """The records of a table while its own columns are drawn.
@@ -77,6 +111,7 @@ class _Drawing:
         codes: shape (rows, columns).
         weights: of each row, shape (rows,).
         held: which row belongs to which parent.
+        free: places of the columns that are drawn.
         steps: place of the column of the order, and its number of codes of first rows; None without one.
         pairs: estimates of pairs with a column that is drawn, by their places.
     """
@@ -86,33 +121,56 @@ class _Drawing:
     codes: NDArray[np.int32]
     weights: Numbers
     held: Rows
+    free: tuple[int, ...]
     steps: tuple[int, int] | None
     pairs: dict[tuple[int, int], Numbers]
 
     @classmethod
-    def of(cls, family: Family, name: str, rows: Mapping[str, Rows], held: Rows, model: Model) -> _Drawing:
-        """The records of rows whose own columns are not drawn yet."""
+    def of(
+        cls,
+        family: Family,
+        name: str,
+        rows: Mapping[str, Rows],
+        held: Rows,
+        model: Model,
+        timed: Sequence[Clique] = (),
+    ) -> _Drawing:
+        """The records of rows whose own columns are not drawn yet.
+
+        Args:
+            family: the tables.
+            name: the table.
+            rows: of the tables above it.
+            held: its rows.
+            model: of the table's records.
+            timed: pairs with the value of the order, if rows have it: then the order is not drawn any more.
+        """
         every = {**rows, name: held}
-        columns, found = family.columns(name), family[name].steps
-        steps = None
-        if found is not None:
-            place = next(k for k, c in enumerate(columns) if c.attribute.name == found.attribute.name)
-            steps = place, 1
+        columns, found = (known_columns if timed else Family.columns)(family, name), family[name].steps
         names = tuple(column.attribute.name for column in columns)
-        known = codes_of(family, name, every)
+        known = with_columns(family, name, columns, every)
         codes = np.empty((len(held), len(names)), dtype=np.int32)
         for place, one in enumerate(names):
-            codes[:, place] = known[one]
+            codes[:, place] = known.column(one)
         sizes = tuple(column.attribute.size for column in columns)
-        drawing = cls(columns, sizes, codes, weights(family, name, every) / WEIGHT_PARTS, held, steps, {})
-        drawing._estimate(model, names)
+        own = [one.name for one in family.own(name)]
+        steps = None
+        if found is not None and timed:
+            own.remove(found.attribute.name)
+        elif found is not None:
+            steps = names.index(found.attribute.name), 1
+        free = tuple(k for k, c in enumerate(columns) if not c.before and c.table == name and c.source in own)
+        assert known.weights is not None
+        drawing = cls(columns, sizes, codes, known.weights / WEIGHT_PARTS, held, free, steps, {})
+        unknown = {one.name for one in family.counted_attributes(name)}
+        pairs = [
+            (a, b)
+            for a, b in itertools.combinations(range(len(names)), 2)
+            if {a, b}.intersection(free)
+            and (unknown.isdisjoint((names[a], names[b])) or (names[a], names[b]) in timed)
+        ]
+        drawing._estimate(model, names, pairs)
         return drawing
-
-    @property
-    def free(self) -> list[int]:
-        """Places of the columns that are drawn, which are the last."""
-        table = self.columns[-1].table
-        return [k for k, column in enumerate(self.columns) if not column.before and column.table == table]
 
     @property
     def before(self) -> dict[int, int]:
@@ -120,15 +178,19 @@ class _Drawing:
         named = {column.source: k for k, column in enumerate(self.columns) if column.before}
         return {k: named[self.columns[k].source] for k in self.free if named}
 
+    @property
+    def sources(self) -> list[str]:
+        """The columns that are drawn."""
+        return [self.columns[place].source for place in self.free]
+
     def codes_of(self, source: str) -> NDArray[np.int64]:
         """The drawn codes of a column."""
         (place,) = (k for k in self.free if self.columns[k].source == source)
         return self.codes[:, place].astype(np.int64)
 
-    def _estimate(self, model: Model, names: Clique) -> None:
+    def _estimate(self, model: Model, names: Clique, places: Sequence[tuple[int, int]]) -> None:
         """The model's pairs of columns that are drawn, for what is above and before the rows."""
         free = {*self.free}
-        places = [pair for pair in itertools.combinations(range(len(names)), 2) if free.intersection(pair)]
         found = model.marginals_within_limits([(names[a], names[b]) for a, b in places])
         for (a, b), cells in zip(places, found, strict=True):
             if cells is None:
@@ -142,7 +204,7 @@ class _Drawing:
 
     def _margin(self, place: int, estimate: Numbers) -> Numbers:
         """The sums of weights of a column that is not drawn."""
-        if not self.columns[place].before:
+        if place not in self.before.values():
             return np.bincount(self.codes[:, place], self.weights, self.sizes[place]).astype(np.float64)
         first = self.weights[self.held.first].sum()
         later = self.weights.sum() - first
@@ -154,8 +216,8 @@ class _Drawing:
             return self.pair(b, a).T
         if (a, b) in self.pairs:
             return self.pairs[a, b]
-        one, other = (self.columns[k].before for k in (a, b))
         owner = {before: own for own, before in self.before.items()}
+        one, other = a in owner, b in owner
         if not one and not other:
             return self._counts(a, b)
         if not one:
@@ -193,10 +255,9 @@ class _Drawing:
     def start(self, rng: np.random.Generator) -> None:
         """Draws all first rows, then all second ones, and so on."""
         drawn: list[Conditional] = []
-        above = [k for k, column in enumerate(self.columns) if column.table != self.columns[-1].table]
-        earlier = [k for k, column in enumerate(self.columns) if column.before]
+        given = [k for k in range(len(self.columns)) if k not in self.free]
         for place in self.free:
-            others = [*above, *earlier, *(one.column for one in drawn)]
+            others = [*given, *(one.column for one in drawn)]
             drawn.append(Conditional.of(place, others, self.before.get(place), self.sizes, self.pair))
         at, left = np.flatnonzero(self.held.first), self.held.numbers[self.held.numbers > 0]
         before = self.before
