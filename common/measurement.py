@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .data.domain import Clique
 from .data.view import View
+
+_Number = TypeVar("_Number", float, NDArray[np.float64])
+
+
+def mean_by_precision(one: tuple[_Number, float], other: tuple[_Number, float]) -> tuple[_Number, float]:
+    """The inverse-variance weighted mean of two independent estimates, and its standard deviation.
+
+    Args:
+        one: a value, or several, and the standard deviation of the noise of each.
+        other: of the same.
+    """
+    (a, sigma), (b, tau) = one, other
+    precision, more = sigma**-2, tau**-2
+    return (precision * a + more * b) / (precision + more), (precision + more) ** -0.5
 
 
 @dataclass(frozen=True)

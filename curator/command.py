@@ -12,7 +12,8 @@ import typer
 from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.federation.key_commands import add_key_commands
-from ..common.showing.telling import tell, write
+from ..common.files.writing import print_or_write
+from ..common.showing.telling import tell
 from .checking_commands import preflight, verify
 from .console.command import console
 from .listening_commands import inbox, listen, mailbox
@@ -95,11 +96,7 @@ def federation(
     from ..common.federation.card import as_text
     from .parties.home import CuratorHome
 
-    text = as_text(CuratorHome.open(folder).federation().to_json())
-    if out is None:
-        write(text)
-    else:
-        out.write_text(text, encoding="utf-8")
+    print_or_write(as_text(CuratorHome.open(folder).federation().to_json()), out)
 
 
 curator_commands.command()(inbox)
@@ -129,7 +126,7 @@ def align(
     alignments = AlignmentSession.of(CuratorHome.open(home or plan.parent), read)
     with alignments.home.links(read.parties, read.listen, read.retry_policy) as links:
         alignments.home.check_times(links)
-        slices = [[links[name] for name in names] for names in read.slices]
+        slices = read.by_slices(links)
         found = alignments.find(slices, read.retry_policy.away_s)
         if dry_run and found is None:
             _forecast_alignment(read, slices, json_output)
@@ -243,14 +240,13 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     from .releasing.aligning.session import AlignmentSession
 
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
-        slices, aligned = [[links[name] for name in names] for names in plan.slices], None
+        slices, aligned = plan.by_slices(links), None
         if plan.alignment is not None:
-            found = AlignmentSession.of(home, plan).find(slices)
-            if found is None:
+            aligned = AlignmentSession.of(home, plan).held(slices)
+            if aligned is None:
                 _forecast_alignment(plan, slices, json_output)
                 tell("align the rows first: what a release takes depends on their number", err=True)
                 return
-            aligned = found.for_population(plan.alignment.population)
         predicted = forecast(plan, slices, link_mib_s, aligned, links)
     if json_output:
         tell(json.dumps(predicted.to_json()))

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.showing.printable import printable
+from ..common.files.writing import write_text
+from ..common.showing.tables import terminal_table
 from ..common.showing.telling import tell, write
 from ..common.showing.terminal import Terminal
 
@@ -47,7 +46,7 @@ def query(
     require_extra("curator")
     from .analysis.release import load
     from .people.release import load_people
-    from .results.outputs import PEOPLE, write_text
+    from .results.outputs import PEOPLE
 
     held = load_people(release) if (release / PEOPLE).is_file() else load(release)
     answered = held.query(question, level, "population" if population else "table")
@@ -63,11 +62,7 @@ def query(
 
 
 def _print(answered: Answer) -> None:
-    console, grid = Terminal(), Grid()
-    for name in answered.columns:
-        grid.add_column(escape(printable(name)), justify="left" if name in answered.groups else "right")
-    for cells in answered.texts():
-        grid.add_row(*(escape(printable(cell)) for cell in cells))
-    console.print(grid)
+    numbers = [name for name in answered.columns if name not in answered.groups]
+    Terminal().print(terminal_table(answered.columns, answered.texts(), right=numbers))
     for line in (answered.caption, *answered.notes):
         tell(line)

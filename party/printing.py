@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from ..common.showing.printable import printable
 from ..common.showing.telling import tell
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 
 def print_rows(
@@ -20,35 +16,25 @@ def print_rows(
     if as_json:
         tell(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
         return
-    from rich.table import Column, Table
-
+    from ..common.showing.tables import terminal_table
     from ..common.showing.terminal import Terminal
 
-    grid = Table(Column(columns[0], no_wrap=True), *columns[1:])
-    for row in rows:
-        cells = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
-        grid.add_row(*map(_plain, cells))
-    Terminal().print(grid)
+    cells = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in row] for row in rows]
+    Terminal().print(terminal_table(columns, cells, whole=columns[:1]))
 
 
-def print_entries(entries: Iterable[tuple[str, str]], *, err: bool = False) -> None:
+def print_entries(entries: Iterable[tuple[str, str]]) -> None:
     """Prints labels and sentences in two columns: a long sentence goes on in its own column.
 
     Args:
         entries: label and sentence.
-        err: whether to print on standard error.
     """
     from rich.table import Table
+    from rich.text import Text
 
     from ..common.showing.terminal import Terminal
 
-    grid = Table.grid("", "", padding=(0, 2))
-    for label, sentence in entries:
-        grid.add_row(_plain(label), _plain(sentence))
-    Terminal(stderr=err).print(grid)
-
-
-def _plain(text: str) -> Text:
-    from rich.text import Text
-
-    return Text(printable(text), overflow="fold")
+    columns = Table.grid("", "", padding=(0, 2))
+    for entry in entries:
+        columns.add_row(*(Text(printable(text), overflow="fold") for text in entry))
+    Terminal().print(columns)

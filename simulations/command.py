@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.files.writing import write_text
 from ..common.privacy.budget import DEFAULT_DELTA
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.release_spec import BUDGET, OUTPUT, PARTITION, ReleaseSpec
+from ..common.showing.tables import terminal_table
 from ..common.showing.telling import tell
 from ..common.showing.terminal import Terminal
 from ..curator.options import (
@@ -38,7 +39,7 @@ from ..curator.options import (
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.results.table_format import Format, TableFile, TableFormat
 from ..party.sources.options import Header
-from .stopping import spends, write_files
+from .stopping import running, spends
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
@@ -240,7 +241,8 @@ def simulate(
     columns = written(loaded, source.columns())
     released = replace(result.drawn.released, synthetic=synthetic)
     drawn = replace(result.drawn, columns=columns, released=released)
-    write_files(out)
+    for spending in running():
+        spending.write(out)
     _write(out, drawn, result.metrics, table_file, loaded, None if aligned else original.numbers)
     late = lateness(time_limit, result.metrics["seconds"])
     said = (files.formula_warning(synthetic.domain, table_file), late)
@@ -260,28 +262,23 @@ def demo(
     """Release a bundled health insurance table from two insurers and two clinics, with each protocol."""
     require_extra("demo")
     from ..curator.releasing.progress import progress_bar
-    from ..curator.results import outputs as files
     from . import demo as demonstration
 
     with progress_bar(_STDERR) as report:
         lines = list(demonstration.run(report=report))
     if page is not None:
-        files.write_text(page, demonstration.page(lines))
+        write_text(page, demonstration.page(lines))
     if json_output:
         tell(json.dumps([line.to_json() for line in lines]))
         return
-    shown = Grid(
-        title=f"20,190 yearly records, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}",
-        title_justify="left",
+    console, numbers = Terminal(), ("error of pairs", "seconds")
+    rows = (
+        (one.protocol, one.mechanism, f"{one.total_variation:.4f}", f"{one.seconds:.1f}", one.meaning)
+        for one in lines
     )
-    for heading in ("protocol", "mechanism", "error of pairs", "seconds", "what it means"):
-        shown.add_column(heading, justify="right" if heading in ("error of pairs", "seconds") else "left")
-    for line in lines:
-        shown.add_row(
-            line.protocol, line.mechanism, f"{line.total_variation:.4f}", f"{line.seconds:.1f}", line.meaning
-        )
-    console = Terminal()
-    console.print(shown)
+    title = f"20,190 yearly records, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}"
+    headings = ("protocol", "mechanism", *numbers, "what it means")
+    console.print(terminal_table(headings, rows, right=numbers, title=title))
     console.print("Error of pairs: average total variation distance of the two-way marginals; 0 means equal.")
     if page is not None:
         console.print(f"report: {page}")
@@ -348,19 +345,14 @@ def _show(result: Simulation, out: Path, warning: str | None) -> None:
     console = Terminal()
     for label in result.certificate.labels:
         console.print(f"[bold red]{label}[/]")
-    shown = Grid(
-        title="Distance to the real table", title_justify="left", caption=PRIVATE, caption_justify="left"
+    headings = "marginals", "compared", "total variation", "KL"
+    rows = (
+        (f"{one['k']}-way", str(one["cliques"]), f"{one['total_variation']:.4f}", f"{one['kl']:.4f}")
+        for one in result.metrics["kway"]
     )
-    for heading in ("marginals", "compared", "total variation", "KL"):
-        shown.add_column(heading, justify="right")
-    for error in result.metrics["kway"]:
-        shown.add_row(
-            f"{error['k']}-way",
-            str(error["cliques"]),
-            f"{error['total_variation']:.4f}",
-            f"{error['kl']:.4f}",
-        )
-    console.print(shown)
+    console.print(
+        terminal_table(headings, rows, right=headings, title="Distance to the real table", caption=PRIVATE)
+    )
     console.print(
         f"workload error {result.metrics['workload_error']:.4f}, {len(result.fitted.rounds)} rounds, ", end=""
     )

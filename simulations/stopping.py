@@ -153,45 +153,14 @@ def counted_spending() -> Iterator[Spending]:
         _RUNNING.remove(spending)
 
 
-def count_spending(measurer: Charged, share: float) -> None:
-    """Counts what a measurer charges if a command is running; see `Spending.measure`."""
-    for spending in _RUNNING:
-        spending.measure(measurer, share)
-
-
-def count_part(part: float) -> None:
-    """See `Spending.go_to`, if a command is running."""
-    for spending in _RUNNING:
-        spending.go_to(part)
-
-
-def count_alignment(rho: float) -> None:
-    """See `Spending.align`, if a command is running."""
-    for spending in _RUNNING:
-        spending.align(rho)
-
-
-def require_for_resuming(option: str) -> None:
-    """See `Spending.require`, if a command is running."""
-    for spending in _RUNNING:
-        spending.require(option)
+def running() -> tuple[Spending, ...]:
+    """What counts the charges of a release: that of the command, if one runs, and those of ledgers."""
+    return tuple(_RUNNING)
 
 
 def share_spent() -> float:
     """The share of its budget that a running command has charged; 0 without one."""
     return max((spending.share for spending in _RUNNING), default=0.0)
-
-
-def keep_answers(folder: Path, before: float) -> None:
-    """See `Spending.keep`, if a command is running."""
-    for spending in _RUNNING:
-        spending.keep(folder, before)
-
-
-def write_files(folder: Path) -> None:
-    """See `Spending.write`, if a command is running."""
-    for spending in _RUNNING:
-        spending.write(folder)
 
 
 def spends(command: Callable[..., None]) -> Callable[..., None]:

@@ -57,7 +57,7 @@ from ..curator.results.raw_frames import cells_of, encode_frame
 from ..simulations.parties.participants import Participants
 from ..simulations.parties.partition import Grid
 from ..simulations.parties.releasing import release_among
-from ..simulations.stopping import count_part
+from ..simulations.stopping import running
 from ..simulations.tables.frames import raw_table
 from .bar import console_for
 from .ends import ends_of, with_ends
@@ -267,7 +267,8 @@ class Making:
             self._asked.mechanism,
             workload_of(self._family, name, self._raw[name].pairs),
         )
-        count_part((budget.zcdp_rho or 0.0) / self._whole)
+        for spending in running():
+            spending.go_to((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
         self._releases[name] = Release.of(self._release_records(name, table, order, stream))
         groups = groups_of(self._family, name, self._releases[name])
@@ -310,7 +311,8 @@ class Making:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
         assert budget.zcdp_rho is not None
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
-        count_part(left / self._whole)
+        for spending in running():
+            spending.go_to(left / self._whole)
         sampled = self._one_row_of_each(name)
         found = [self._number(name, child.name, sampled, left) for child in self._family.children(name)]
         left -= sum(float(spent) for _, spent in found)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
 from ..common.data.domain import Domain
-from ..common.data.rules import Rule, read_rules
 from ..common.data.values import compose_texts
 from ..common.data.workload import Workload
 from ..common.errors import DataError, MosaicWarning
@@ -22,31 +19,20 @@ from ..common.privacy.budget import DEFAULT_DELTA, Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
 from ..common.release_spec import ReleaseSpec
-from ..common.version import __version__
-from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
-from ..curator.certificates.json_values import to_json_values
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
-from ..curator.parties.asking import Asking
 from ..curator.people.release import PeopleRelease
-from ..curator.pgm.rows.counting import keep_pairs
-from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
-from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
 from ..curator.results.storage import Library
-from ..simulations.parties.participants import Participants
-from ..simulations.parties.partition import Grid
-from ..simulations.parties.releasing import release_among
 from ..simulations.tables.arrow_tables import rereadable
-from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
+from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table
 from ..simulations.time_limit import TimeLimitWarning, lateness, limited
-from .bar import console_for
-from .learning.cells import Cells
-from .learning.first_step import Begun, begun_with, begun_without, texts_delta
+from .learning.first_step import texts_delta
 from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
 from .metadata import advice_on, metadata_of, stated_by_metadata
+from .one_table import RuleLike, draw_release, settings_of, with_rules
 from .people import Ordered, Stated, release_people
 from .periods.yearly import Sharing
 from .prior import Prior, PriorLike
@@ -65,10 +51,6 @@ _UNIT = (
 
 class DomainWarning(MosaicWarning):
     """What a release without a domain could not know or keep; a reviewed domain gives less error."""
-
-
-RuleLike = Rule | Mapping[str, Any]
-"""A rule, or its entry in a domain file."""
 
 
 @overload
@@ -343,7 +325,7 @@ def synthesize(
             known_before.check_columns(raw.source.columns())
         known: Loaded | RawTable = raw
     else:
-        loaded = _with_rules(load(data, domain, header=header), rules)
+        loaded = with_rules(load(data, domain, header=header), rules)
         described = loaded.table.domain
         if known_before is not None:
             known_before.in_domain(described)
@@ -355,7 +337,7 @@ def synthesize(
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)
     with _answers_kept_in(out) as kept:
-        settings = _settings(ordered, time_limit, header, seed)
+        settings = settings_of(ordered, time_limit, header, seed)
         if known_before is not None:
             settings["prior"] = known_before.digest()
         kept.bind(settings, data)
@@ -364,7 +346,7 @@ def synthesize(
         with counted_release(
             data, ledger, Priced(spec.budget, spec.unit, chosen, labels), kept, seed is not None
         ):
-            drawn, begun = _draw_release(
+            drawn, begun = draw_release(
                 known, ordered, target, anyway, seed, progress, checks, kept, known_before
             )
         release = Release.of(replace(drawn, library=library))
@@ -413,114 +395,3 @@ def _answers_kept_in(out: str | Path | Unfinished | None) -> AbstractContextMana
     if isinstance(out, (str, Path)):
         return unfinished_release(Path(out))
     return nullcontext(Forgotten() if out is None else out)
-
-
-def _settings(
-    order: ReleaseOrder, time_limit: float | None, header: bool | None, seed: int | None
-) -> dict[str, str]:
-    """All that the answers of a release depend on beside the rows, by name; see `synthesize`."""
-    return {
-        "version of dpmosaic": __version__,
-        "epsilon and delta": repr(order.spec.budget),
-        "domain": order.domain.digest(),
-        "adjacency": order.spec.adjacency.value,
-        "mechanism": json.dumps(to_json_values(order.mechanism.describe()), sort_keys=True),
-        "time limit": repr(time_limit),
-        "workload": order.workload.digest(),
-        "rows": repr(order.spec.rows),
-        "header": repr(header),
-        "seed": repr(seed),
-    }
-
-
-def _draw_release(
-    known: Loaded | RawTable,
-    order: ReleaseOrder,
-    target: str | None,
-    anyway: bool,
-    seed: int | None,
-    progress: bool | None,
-    checks: Executor | None,
-    kept: Unfinished | Forgotten,
-    prior: Prior | None,
-) -> tuple[Drawn, Begun]:
-    """The release of a table, and what its first step found.
-
-    Args:
-        known: the table.
-        order: the release; without a domain, in one that has the names of the columns.
-        target: see `synthesize`, as all others.
-        anyway: see there.
-        seed: see there.
-        progress: see there.
-        checks: see there.
-        kept: what keeps the answers.
-        prior: a public table that is known beforehand.
-    """
-    stream, noise = kept.stream(seed), kept.noise(seed)
-    first = noise.child("first")
-    if isinstance(known, Loaded):
-        begun = begun_with(known.table, order, first, kept)
-        columns = known.columns
-    else:
-        with closing(Cells.of(known.source, known.timezones, known.categories)) as cells:
-            names, budget = cells.names, order.spec.budget
-            ordered = partial(_order_for_known, order, target)
-            begun = begun_without(
-                cells,
-                known.read,
-                ordered,
-                order.mechanism.granted,
-                order.spec.adjacency,
-                budget,
-                anyway,
-                first,
-                kept,
-            )
-        columns = written(begun.table.domain, names)
-    order = begun.order
-    if prior is not None:
-        coded = begun.coded or (lambda read: read(begun.table.domain))
-        order = replace(order, prior=coded(prior.in_domain))
-    # The party that holds all rows answers from these counts.
-    keep_pairs(begun.table, order.workload.cliques)
-    grid = Grid.even(begun.table.domain, begun.records, 1, 1)
-    among = Participants.in_order(begun.table, order, grid, noise, 0, False, kept.fresh)
-    among = replace(among, asking=Asking(kept))
-    with progress_bar(console_for(progress)) as report:
-        made = release_among(
-            among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks, kept.release_id
-        )
-    values = stream.child("values").child_key("inside bins")
-    return Drawn(made.released, columns, values, begun.certificate, known.storage), begun
-
-
-def _order_for_known(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
-    """The same order for the columns that are released; of its marginals, those of columns that vary.
-
-    Args:
-        asked: for all columns.
-        target: column that others should predict well.
-        known: the columns that are released.
-    """
-    if target is not None and target in known and len(known) > 1:
-        return replace(asked, domain=known, workload=Workload.for_target(known, target))
-    wanted = asked.workload
-    held = [
-        (known.canonical(clique), weight)
-        for clique, weight in zip(wanted.cliques, wanted.weights, strict=True)
-        if set(clique) <= set(known.varied)
-    ]
-    if not held:
-        return replace(asked, domain=known, workload=Workload.all_kway(known, min(2, len(known))))
-    cliques, weights = zip(*held, strict=True)
-    return replace(asked, domain=known, workload=Workload(cliques, weights))
-
-
-def _with_rules(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
-    """The same rows in a domain with more rules."""
-    if not rules:
-        return loaded
-    more = tuple(rule if isinstance(rule, Rule) else read_rules([dict(rule)])[0] for rule in rules)
-    domain = replace(loaded.table.domain, rules=(*loaded.table.domain.rules, *more))
-    return replace(loaded, table=replace(loaded.table, domain=domain))

@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from ..common.bounded import json_of
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
+from ..common.files.writing import write_text
 from ..common.processes.locks import POSIX
 from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
 from ..curator.results import outputs as files
-from ..simulations.stopping import UNFINISHED, keep_answers, share_spent
+from ..simulations.stopping import UNFINISHED, running, share_spent
 from ..simulations.tables.frames import Source, digest_of
 
 _MADE = ".unfinished"
@@ -58,7 +59,8 @@ class Unfinished:
         self.release_id = _part_id(journal.release_id, name) if name else journal.release_id
         """The id of the release."""
         if not name:
-            keep_answers(folder, float(journal.note(_SPENT) or 0))
+            for spending in running():
+                spending.keep(folder, float(journal.note(_SPENT) or 0))
 
     def has_answers(self) -> bool:
         """Whether anything was answered, so that the release can go on."""
@@ -235,7 +237,7 @@ def _create(folder: Path, command: Mapping[str, Any] | None) -> None:
     made = folder / _MADE
     shutil.rmtree(made, ignore_errors=True)
     make_private(made)
-    files.write_text(made / WARNING, _PRIVATE)
+    write_text(made / WARNING, _PRIVATE)
     try:
         with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
             journal.note_once(_COMMAND, json.dumps(command).encode())

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..errors import MosaicError
-from ..showing.printable import visible
+from ..showing.templates import templates_in
 from ..version import __version__
 from .doors import FILES, Door
 
@@ -25,7 +24,7 @@ _NOT_FOUND = "There is no such page. The console may have been started again sin
 
 
 class Site:
-    """Renders pages. Every text in them is escaped, also marks of writing direction and invisible characters.
+    """Renders pages, see `templates_in`.
 
     Args:
         gate: the way into the console.
@@ -37,14 +36,7 @@ class Site:
 
     def __init__(self, gate: Door, title: str, owner: str, menu: Mapping[str, str], templates: Path) -> None:
         self.gate = gate
-        self._environment = Environment(
-            loader=FileSystemLoader([templates, _TEMPLATES]),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=visible,
-        )
+        self._environment = templates_in(templates, _TEMPLATES)
         self._environment.filters.update(
             paragraphs=paragraphs, percent=percent, at_most=at_most, number=number
         )

@@ -234,14 +234,6 @@ def read_form(path: str | Path) -> object:
         raise DataError(f"the domain file {path} is not {kind} in UTF-8: {cause}") from cause
 
 
-def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        repeated = sorted(_repeated_names(name for name, _ in pairs))
-        raise DataError(f"named twice in one JSON object: {', '.join(repeated)}; name each once")
-    return entries
-
-
 def _repeated_names(names: Iterable[str]) -> list[str]:
     """The names that occur more than once."""
     return [name for name, times in Counter(names).items() if times > 1]

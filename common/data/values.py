@@ -272,6 +272,14 @@ def text_of(value: object) -> str:
     return str(value)
 
 
+def number_or_nan(text: str) -> float:
+    """The number that a text is in Python; NaN if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def _split_mask(name: str, values: RawColumn) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1:

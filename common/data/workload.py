@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -196,6 +196,11 @@ class Workload:
 
     def __len__(self) -> int:
         return len(self.cliques)
+
+    def weights_of(self, cliques: Iterable[Clique]) -> dict[Clique, float]:
+        """The weights of some of its cliques."""
+        weights = dict(zip(self.cliques, self.weights, strict=True))
+        return {clique: weights[clique] for clique in cliques}
 
     def refined(self, domain: Domain, maxsize: int) -> Workload:
         """The cliques of at most `maxsize` cells, with their weights.

@@ -1,1 +1,1 @@
-"""Files that DuckDB does not read: Feather, Excel, and those of SPSS, Stata and SAS with labels of values."""
+"""Files: kinds that DuckDB does not read, such as Excel and SPSS, and how files are written."""

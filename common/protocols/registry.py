@@ -59,7 +59,7 @@ class Protocol:
 class Collusions:
     """Who has to collude to learn more than a release promises, by who deals its randomness.
 
-    The README and the threat model contain these values as a table.
+    The threat model contains these values as a table.
 
     Attributes:
         release: protocol and dealers.

@@ -33,12 +33,13 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.files.writing import told_if_unwritable, write_text
 from ..certificates.verify import WARNING
 from ..pgm.rows.refinement import LARGEST_ADJUSTED, refined
 from ..pgm.structure.zeros import zeros_of
 from ..results.evidence import Evidence, Known
 from ..results.frames import typed_frame
-from ..results.outputs import warning_of, write_table, write_text
+from ..results.outputs import warning_of, write_table
 from ..results.table_format import TableFile
 from .published import Published, evidence_of
 from .variation import ALONE, kappa_of
@@ -84,7 +85,7 @@ def write_copies(
     """
     check_new(folder)
     tables, columns, values = _tables(published, m, seed)
-    try:
+    with told_if_unwritable(folder, "choose another folder"):
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.absolute().parent) as made:
             whole = Path(made) / folder.name
             whole.mkdir()
@@ -94,8 +95,6 @@ def write_copies(
                 path = whole / f"{number}.{table_file.table_format.value}"
                 write_table(path, table, values, columns, table_file, labels=published.storage.labels)
             whole.rename(folder)
-    except OSError as cause:
-        raise DataError(f"cannot write {folder}: {cause.strerror}; choose another folder") from cause
 
 
 def check_count(m: int) -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.files.writing import told_if_unwritable, write_text
 from ..report.pairs import CertifiedPairs, Pair
 from ..report.plots import figure
 from ..results.comparable import moved_to, of_same_codes
-from ..results.outputs import warning_beside, write_text
+from ..results.outputs import warning_beside
 from .published import Published
 
 if TYPE_CHECKING:
@@ -53,10 +54,8 @@ class Plot:
             )
         if self.private:
             write_text(warning_beside(path), f"{path.name}: {self.private}\n")
-        try:
+        with told_if_unwritable(path):
             self.figure.savefig(path, format=kind, dpi=150)
-        except OSError as cause:
-            raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()

@@ -14,6 +14,7 @@ import pandas as pd
 from ...common.crypto.digests import sha256_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
+from ...common.files.writing import write_text
 from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING
@@ -58,7 +59,7 @@ class Page:
         Raises:
             DataError: the file cannot be written.
         """
-        outputs.write_text(Path(path), self.html)
+        write_text(Path(path), self.html)
 
     def _repr_html_(self) -> str:
         return self.html
@@ -376,7 +377,7 @@ def write_drawn(
         labels=drawn.storage.labels,
     )
     if drawn.storage != TableStorage():
-        outputs.write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
+        write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
         written[outputs.STORAGE] = sha256_of(folder / outputs.STORAGE)
     if drawn.bins is not None:
         written |= outputs.write_choice(folder, drawn.bins, made.synthetic.domain)
@@ -398,7 +399,7 @@ def _copy(published: Published, folder: Path) -> None:
         raise ValueError("a release in memory has no files")
     names = [*published.certificate.outputs, *named_choice(published.folder, published.certificate)]
     if published.certificate.labels:
-        outputs.write_text(folder / WARNING, outputs.warning_of(published.certificate))
+        write_text(folder / WARNING, outputs.warning_of(published.certificate))
     for name in (*names, CERTIFICATE):
         if (published.folder / name).is_file():
             (folder / name).parent.mkdir(exist_ok=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -15,9 +13,10 @@ import pyarrow as pa
 
 from ...common.errors import DataError
 from ...common.files.labels import Labels
+from ...common.files.writing import told_if_unwritable, whole_file, write_text
 from ..results.csv_files import write_csv
 from ..results.other_files import write_other_file
-from ..results.outputs import warning_beside, write_text
+from ..results.outputs import warning_beside
 from ..results.parquet_files import write_parquet
 from ..results.table_format import TableFile, TableFormat
 from .drawing import Drawing
@@ -66,32 +65,18 @@ def write_rows(
     Raises:
         DataError: the file cannot be written.
     """
-    try:
-        with _complete_or_absent(path) as partial:
-            match table_file.table_format:
-                case TableFormat.PARQUET:
-                    _write_parquet(drawing, partial, advanced)
-                case TableFormat.CSV:
-                    _write_csv(drawing, partial, table_file.spreadsheet_safe, advanced)
-                case other:
-                    _write_other(drawing, partial, other, codes or {}, advanced)
-            if labels:
-                write_text(warning_beside(path), "\n".join(labels) + "\n")
-    except OSError as cause:
-        raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause
-
-
-@contextlib.contextmanager
-def _complete_or_absent(path: Path) -> Iterator[Path]:
-    """A temporary file in the same folder, which gets the name if all goes well and is removed otherwise."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield partial
+    with told_if_unwritable(path), whole_file(path) as draft:
+        match table_file.table_format:
+            case TableFormat.PARQUET:
+                _write_parquet(drawing, draft, advanced)
+            case TableFormat.CSV:
+                _write_csv(drawing, draft, table_file.spreadsheet_safe, advanced)
+            case other:
+                _write_other(drawing, draft, other, codes or {}, advanced)
+        if labels:
+            write_text(warning_beside(path), "\n".join(labels) + "\n")
         if path.exists():
             raise DataError(f"{path} was made meanwhile; choose another file or remove it")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write_csv(drawing: Drawing, path: Path, safe: bool, advanced: Advanced) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ...common.data.domain import Clique, Domain
 from ...common.errors import MosaicError, ProtocolError
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
-from ...common.privacy.cost import gaussian_cost, score_cost
+from ...common.privacy.cost import PrivacyUnit, gaussian_cost, score_cost
 from ...common.privacy.spending import Cost
 from ...common.promises.statement import Entry
 from ...common.protocols.partition import Partition
@@ -152,7 +152,7 @@ def _exact_charges(
             max(priced, default=Fraction(0)),
             one.noise_sigmas_by_slice,
             one.kind == AnswerKind.SCORES,
-            _shape(one, terms),
+            _shape(one, terms.plan.domain),
             labels=one.kind == AnswerKind.LABELS,
             groups=one.groups,
         )
@@ -170,23 +170,37 @@ def _cost_by_slice(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
         return ()
     if not all(each and all(0 < sigma < math.inf for sigma in each) for each in sigmas):
         return ()
-    if stated.kind == AnswerKind.SCORES:
-        return tuple(score_cost(each[0], unit, len(each)) for each in sigmas if len(set(each)) == 1)
+    if stated.kind == AnswerKind.SCORES and any(len(set(each)) > 1 for each in sigmas):
+        return ()
     sizes = terms.plan.domain.shape(stated.clique)
     if stated.groups and not (
         len(stated.groups) == len(sizes)
         and all(1 <= g <= n for g, n in zip(stated.groups, sizes, strict=True))
     ):
         return ()
-    shape = _shape(stated, terms)
+    return costs_of_noise(stated, unit, terms.plan.domain)
+
+
+def costs_of_noise(stated: StatedCharge, unit: PrivacyUnit, domain: Domain) -> Costs:
+    """The cost of the stated Gaussian noise in each slice.
+
+    Args:
+        stated: of attributes of the domain; all scores of a slice have the same noise.
+        unit: who is protected.
+        domain: of the release.
+    """
+    sigmas = stated.noise_sigmas_by_slice
+    if stated.kind == AnswerKind.SCORES:
+        return tuple(score_cost(each[0], unit, len(each)) for each in sigmas)
+    shape = _shape(stated, domain)
     return tuple(sum((gaussian_cost(s, unit, shape) for s in each), Fraction(0)) for each in sigmas)
 
 
-def _shape(stated: StatedCharge, terms: ReleaseTerms) -> tuple[int, ...]:
+def _shape(stated: StatedCharge, domain: Domain) -> tuple[int, ...]:
     """The shape of the marginal if only its interaction was measured; else empty."""
     if stated.kind != AnswerKind.INTERACTION:
         return ()
-    return stated.groups or terms.plan.domain.shape(stated.clique)
+    return stated.groups or domain.shape(stated.clique)
 
 
 def _alike(stated: Any, recomputed: Any) -> bool:

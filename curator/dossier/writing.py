@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...common.errors import DataError
+from ...common.files.writing import write_text
 from ...common.version import __version__
 from .assessment import impact_assessment, processing_record
 from .card import data_card
@@ -70,10 +70,6 @@ def write_dossier(subject: Subject, institution: Institution, folder: Path) -> l
     written = dict(files(subject, institution))
     if not institution.content and not (folder / NAME).exists():
         written[NAME] = draft(tuple(member.name for member in subject.members))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in written.items():
-            (folder / name).write_text(content, encoding="utf-8")
-    except OSError as cause:
-        raise DataError(f"cannot write into {folder}: {cause.strerror}; choose another folder") from cause
+    for name, content in written.items():
+        write_text(folder / name, content)
     return sorted(written)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ...common.showing.printable import printable
+from ...common.showing.tables import terminal_table
 from .by_files import trips_text
 from .forecast import Forecast
+from .outlook import MarginalOutlook
 from .resources import Resources
 
 _MARGINALS_SHOWN = 20
@@ -28,31 +28,25 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
             f"A release before chooses bins for rho {forecast.bins_rho:.4g}; below, their number is as "
             "planned and their widths are equal."
         )
-    steps = Table(
-        "step", "charged as", "times, at most", "marginals, at most", "rho", "of one query", "sigma"
-    )
-    for step in forecast.outlook.steps:
-        sigmas = "" if step.sigmas is None else _range(*step.sigmas)
-        rho = f"{step.zcdp_rho:.4g}"
-        steps.add_row(
-            Text(step.title),
-            Text(step.name),
+    steps = (
+        (
+            step.title,
+            step.name,
             str(step.times),
             str(step.marginals),
-            rho,
+            f"{step.zcdp_rho:.4g}",
             f"{step.query_zcdp_rho:.3g}",
-            sigmas,
+            "" if step.sigmas is None else _range(*step.sigmas),
         )
-    console.print(steps)
-    parties = Table("party or dealer", "receives, MiB at most", "sends, MiB at most")
+        for step in forecast.outlook.steps
+    )
+    of_steps = "step", "charged as", "times, at most", "marginals, at most", "rho", "of one query", "sigma"
+    console.print(terminal_table(of_steps, steps))
     each = zip(forecast.parties, forecast.traffic.received, forecast.traffic.sent, strict=True)
-    for name, received, sent in each:
-        parties.add_row(Text(name), f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")
-    console.print(parties)
-    roles = Table("role", "processor seconds, about", "memory, MB, about")
-    for cost in forecast.costs:
-        roles.add_row(Text(cost.name), f"{cost.cpu_s:.0f}", f"{cost.peak_mb:.0f}")
-    console.print(roles)
+    parties = ((name, f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}") for name, received, sent in each)
+    console.print(terminal_table(("party or dealer", "receives, MiB at most", "sends, MiB at most"), parties))
+    roles = ((cost.name, f"{cost.cpu_s:.0f}", f"{cost.peak_mb:.0f}") for cost in forecast.costs)
+    console.print(terminal_table(("role", "processor seconds, about", "memory, MB, about"), roles))
     console.print(
         f"About {forecast.seconds:.0f} s if each role has a processor of its own, for links of "
         f"{forecast.link_mib_s:g} MiB/s and a latency of {1e3 * forecast.latency_s:.0f} ms."
@@ -68,18 +62,19 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     for line in _at_the_curator(forecast.resources):
         console.print(line)
     found = sorted(forecast.outlook.marginals, key=lambda marginal: -marginal.largest_error)
-    marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation from noise")
-    for marginal in found[:_MARGINALS_SHOWN]:
-        never = math.isinf(marginal.least_sigma)
-        marginals.add_row(
-            Text(printable(" x ".join(marginal.clique))),
-            str(marginal.cells),
-            "never measured" if never else _range(marginal.least_sigma, marginal.largest_sigma),
-            "" if never else _range(marginal.least_error, marginal.largest_error),
-        )
-    console.print(marginals)
+    of_marginals = "marginal, if it is measured", "cells", "sigma", "total variation from noise"
+    console.print(terminal_table(of_marginals, map(_cells_of, found[:_MARGINALS_SHOWN])))
     if len(found) > _MARGINALS_SHOWN:
         console.print(f"{len(found) - _MARGINALS_SHOWN} more marginals are less noisy; --json shows all.")
+
+
+def _cells_of(marginal: MarginalOutlook) -> tuple[str, ...]:
+    """The cells of a marginal's row."""
+    name, cells = " x ".join(marginal.clique), str(marginal.cells)
+    if math.isinf(marginal.least_sigma):
+        return name, cells, "never measured", ""
+    sigma = _range(marginal.least_sigma, marginal.largest_sigma)
+    return name, cells, sigma, _range(marginal.least_error, marginal.largest_error)
 
 
 def _at_the_curator(needed: Resources) -> Iterator[str]:

@@ -85,7 +85,7 @@ def preflight(
                 described = described and line.passed
                 yield line
         if described:
-            slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
+            slices: list[list[Connection]] = plan.by_slices(links)
             yield (
                 table := _run_check(
                     "plan", "parties make up one table", lambda: _check_federation(plan, slices, links)
@@ -238,10 +238,9 @@ def _check_forecast(
     """Whether the mechanism can run over these parties, and the marginals fit into the memory."""
     aligned = None
     if plan.alignment is not None:
-        found = AlignmentSession.of(home, plan).find(slices)
-        if found is None:
+        aligned = AlignmentSession.of(home, plan).held(slices)
+        if aligned is None:
             return
-        aligned = found.for_population(plan.alignment.population)
 
     def describe_outlook() -> str:
         predicted = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links)

@@ -25,13 +25,12 @@ from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.forms.values import whole
+from ...common.measurement import mean_by_precision
 from ..measurers.measurer import Measurer, Query
 from ..pgm.model import MarkovRandomField
-from ..pgm.structure.junction_tree import TreeGrowth
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_step
 from .parts.bounds import ScoredDistance
-from .parts.ending import averages_of
 from .parts.fitted import FittedModel, Report
 from .parts.parameters import Cells, Positive, Share, check_parameters
 from .parts.run import Run
@@ -142,8 +141,7 @@ class _Run(Run):
     ) -> None:
         super().__init__(measurer, steps, report)
         self._config = config
-        weights = dict(zip(candidates.cliques, candidates.weights, strict=True))
-        self._weights = {c: weights[c] for c in self._named["first scores"].cliques}
+        self._weights = candidates.weights_of(self._named["first scores"].cliques)
         self._known: dict[Clique, ScoredDistance] = {}
         self._raised = 1
         """Factor by which the budget of a round has grown."""
@@ -165,8 +163,7 @@ class _Run(Run):
         model = self._estimate(model)
         scored = self._score(model, list(self._weights), "last scores")
         self._tell("scores")
-        averages = averages_of(self._measurer, self._weights, self._used)
-        return self._result(model, averages=averages, scored=scored, selection=SELECTED_BY)
+        return self._result(model, self._weights, scored=scored, selection=SELECTED_BY)
 
     def _round(self, before: MarkovRandomField) -> MarkovRandomField:
         """Lines 8 to 12: select, measure, estimate."""
@@ -185,7 +182,8 @@ class _Run(Run):
         Only the candidates with the largest gains at one standard deviation above their estimated distances
         are scored again; the others are left out.
         """
-        small = self._small(model, rho)
+        # C_t of line 8.
+        small = self._small(self._weights, model, self._config.max_model_mb * self._spent_share(rho))
         marginals = model.marginals_within_limits(small)
         current = {clique: m for clique, m in zip(small, marginals, strict=True) if m is not None}
         before = {clique: self._distance_to_model(clique, marginal) for clique, marginal in current.items()}
@@ -213,17 +211,6 @@ class _Run(Run):
         moved = float(np.abs(marginal - known.reference).sum())
         return ScoredDistance(known.distance, math.hypot(known.sigma, moved), known.reference)
 
-    def _small(self, model: MarkovRandomField, rho: Fraction) -> list[Clique]:
-        """C_t of line 8: candidates inside the model, or that keep it within its limit."""
-        limit_mb = self._config.max_model_mb * self._spent_share(rho)
-        growth = TreeGrowth(self._domain, self._measured_cliques())
-        cliques = list(self._weights)
-        return [
-            clique
-            for clique, cells in zip(cliques, growth.cells_with(cliques), strict=True)
-            if cells <= limit_mb * 2**17 or model.tree.home(clique) is not None
-        ]
-
     def _score(
         self, model: MarkovRandomField, cliques: list[Clique], step: str, times: int = 1
     ) -> dict[Clique, ScoredDistance]:
@@ -239,6 +226,5 @@ class _Run(Run):
 
 def _weighted_mean(before: ScoredDistance, new: ScoredDistance) -> ScoredDistance:
     """The mean of two estimates of one distance, weighted by their precision."""
-    one, other = before.sigma**-2, new.sigma**-2
-    distance = (one * before.distance + other * new.distance) / (one + other)
-    return ScoredDistance(distance, (one + other) ** -0.5, new.reference)
+    distance, sigma = mean_by_precision((before.distance, before.sigma), (new.distance, new.sigma))
+    return ScoredDistance(distance, sigma, new.reference)

@@ -61,9 +61,9 @@ class Mechanism(Protocol):
 
 @dataclass(frozen=True)
 class GaussianMechanism:
-    """Base class of mechanisms that use only Gaussian noise and post-processing, and have no variants.
+    """Base class of mechanisms that only add Gaussian noise and post-process; others say what is `granted`.
 
-    Subclasses set `name`; their fields are their parameters.
+    Subclasses set `name`; their fields are their parameters, with `variant` if they have several.
     """
 
     name: ClassVar[str]
@@ -73,5 +73,5 @@ class GaussianMechanism:
         return budget.granted(gaussian_only=True)
 
     def describe(self) -> dict[str, Any]:
-        """Name and parameters, for the certificate."""
+        """Name, variant and parameters, for the certificate."""
         return {"name": self.name, "variant": "default", **asdict(self)}

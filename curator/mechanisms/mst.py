@@ -23,13 +23,12 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ..measurers.measurer import Measurer
-from ..pgm.fitting.estimation import estimate
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance
-from .parts.ending import averages_of, ended
-from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.fitted import FittedModel, Report
 from .parts.parameters import Positive, Share, check_parameters
+from .parts.run import Run
 from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, rounds_of, score_against
 from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
@@ -85,40 +84,40 @@ class MST(GaussianMechanism):
             DataError: the protocol gives no scores; nothing was charged.
             ModelError: the one-way marginals already make too large a model; nothing was charged.
         """
-        domain, records = measurer.domain, measurer.record_count
-        one_way, *others = steps = self.steps(measurer, workload)
-        check_smallest(domain, one_way.cliques, self.max_model_mb)
-        measured = measure_step(measurer, one_way)
-        report(Progress("one-way marginals", (), 0, measurer.accountant.spent_share))
-        model = independent = estimate(domain, measured, total=records)
-        scored: dict[Clique, ScoredDistance] = {}
-        rounds: list[Round] = []
-        pairs: tuple[Clique, ...] = ()
-        if others:
-            scores, tree = others
-            pairs = scores.cliques
-            budget = scores.budget(measurer.granted)
-            scored = score_against(measurer, independent, pairs, budget, scores.name)
-            report(Progress("scores", (), 0, measurer.accountant.spent_share))
-            chosen = spanning_tree(domain, scored, self.max_model_mb) or one_way.cliques
-            cells = [domain.cells(clique) for clique in chosen]
-            found = measure_split(measurer, chosen, cells, measurer.accountant.remaining, tree.name)
-            measured += found
-            model = estimate(domain, measured, total=records, warm_start=independent)
-            rounds = rounds_of(found, independent, model, judged=True)
-            report(Progress("tree", (), len(rounds), measurer.accountant.spent_share))
-        averages = averages_of(measurer, dict.fromkeys((*workload.cliques, *pairs)), measured)
-        selection = SELECTED_BY if others else ""
-        return ended(
-            measurer,
-            steps,
-            model,
-            measured,
-            averages=averages,
-            scored=scored,
-            rounds=rounds,
-            selection=selection,
-        )
+        return _Run(self, measurer, workload, self.steps(measurer, workload), report).run()
+
+
+class _Run(Run):
+    """One run of MST."""
+
+    def __init__(
+        self, config: MST, measurer: Measurer, workload: Workload, steps: tuple[Step, ...], report: Report
+    ) -> None:
+        super().__init__(measurer, steps, report)
+        self._max_model_mb = config.max_model_mb
+        self._workload = workload
+
+    def run(self) -> FittedModel:
+        """Spends the grant."""
+        one_way, wanted = self._named["one-way"], self._workload.cliques
+        check_smallest(self._domain, one_way.cliques, self._max_model_mb)
+        self._used += measure_step(self._measurer, one_way)
+        self._tell("one-way marginals")
+        independent = self._estimate(None)
+        if "tree" not in self._named:
+            return self._result(independent, wanted)
+        pairs = self._named["scores"].cliques
+        scored = score_against(self._measurer, independent, pairs, self._budget("scores"))
+        self._tell("scores")
+        chosen = spanning_tree(self._domain, scored, self._max_model_mb) or one_way.cliques
+        cells = [self._domain.cells(clique) for clique in chosen]
+        found = measure_split(self._measurer, chosen, cells, self._measurer.accountant.remaining, "tree")
+        self._used += found
+        model = self._estimate(independent)
+        self._rounds += rounds_of(found, independent, model, judged=True)
+        self._tell("tree")
+        both = dict.fromkeys((*wanted, *pairs))
+        return self._result(model, both, scored=scored, selection=SELECTED_BY)
 
 
 def spanning_tree(

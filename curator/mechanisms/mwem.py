@@ -18,17 +18,14 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
 from ...common.data.view import View
 from ...common.data.workload import Workload
-from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
-from ..pgm.fitting.estimation import estimate
 from ..pgm.model import MarkovRandomField
-from ..pgm.structure.junction_tree import TreeGrowth
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest
 from .parts.bounds import ScoredDistance
-from .parts.ending import averages_of, ended
-from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.fitted import FittedModel, Report
 from .parts.parameters import Cells, Positive, Share, Times, check_parameters
+from .parts.run import Run
 from .parts.scoring import (
     DRAFT,
     FINAL,
@@ -97,65 +94,52 @@ class MWEM(GaussianMechanism):
             DataError: the protocol gives no scores, or no marginal is small enough; nothing was charged.
             ModelError: the smallest marginal makes too large a model; nothing was charged.
         """
-        scores, rounds = steps = self.steps(measurer, workload)
-        check_smallest(measurer.domain, scores.cliques, self.max_model_mb)
-        given = dict(zip(workload.cliques, workload.weights, strict=True))
-        weights = {clique: given[clique] for clique in scores.cliques}
-        domain, records = measurer.domain, measurer.record_count
-        budget = scores.budget(measurer.granted)
-        cost = budget + rounds.budget(measurer.granted)
-        model = MarkovRandomField.uniform(domain, records)
-        used: list[Measurement] = []
-        done: list[Round] = []
-        scored: dict[Clique, ScoredDistance] = {}
-        for number in range(1, rounds.times + 1):
-            small = self._small(measurer, list(weights), model, used, number / rounds.times)
-            scored |= score_against(measurer, model, small, budget, scores.name)
-            # What the scores did not spend goes to the measurement.
-            rho = measurer.accountant.remaining - cost * (rounds.times - number)
-            gains = {
-                clique: weights[clique]
-                * (min(scored[clique].distance, 2 * records) - expected_noise(measurer, clique, rho))
-                for clique in small
-                if clique in scored
-            }
-            worst = max(gains, key=lambda clique: gains[clique])
-            (measurement,) = measurer.measure([Query(View(worst), rho, rounds.name)])
-            used.append(measurement)
-            tolerance = FINAL if number == rounds.times else DRAFT
-            before = model
-            model = estimate(domain, used, total=records, warm_start=before, tolerance=tolerance)
-            done.append(round_of(measurement, before, model, cost))
-            report(Progress("round", worst, number, measurer.accountant.spent_share))
-        averages = averages_of(measurer, weights, used)
-        return ended(
-            measurer,
-            steps,
-            model,
-            used,
-            averages=averages,
-            scored=scored,
-            rounds=done,
-            selection=SELECTED_BY,
-        )
+        return _Run(self, measurer, workload, self.steps(measurer, workload), report).run()
 
-    def _small(
-        self,
-        measurer: Measurer,
-        cliques: list[Clique],
-        model: MarkovRandomField,
-        used: list[Measurement],
-        share: float,
-    ) -> list[Clique]:
-        """Candidates inside the model or that keep it within the current limit; if none, the final limit."""
-        growth = TreeGrowth(measurer.domain, [measurement.clique for measurement in used])
-        sized = list(zip(cliques, growth.cells_with(cliques), strict=True))
-        for limit_mb in (self.max_model_mb * share, self.max_model_mb):
-            small = [
-                clique
-                for clique, cells in sized
-                if cells <= limit_mb * 2**17 or model.tree.home(clique) is not None
-            ]
-            if small:
-                break
-        return small
+
+class _Run(Run):
+    """One run of MWEM+PGM."""
+
+    def __init__(
+        self, config: MWEM, measurer: Measurer, workload: Workload, steps: tuple[Step, ...], report: Report
+    ) -> None:
+        super().__init__(measurer, steps, report)
+        self._max_model_mb = config.max_model_mb
+        self._weights = workload.weights_of(self._named["scores"].cliques)
+        self._scored: dict[Clique, ScoredDistance] = {}
+
+    def run(self) -> FittedModel:
+        """Spends the grant."""
+        check_smallest(self._domain, list(self._weights), self._max_model_mb)
+        model = MarkovRandomField.uniform(self._domain, self._measurer.record_count)
+        for number in range(1, self._named["round"].times + 1):
+            model = self._round(model, number)
+        return self._result(model, self._weights, scored=self._scored, selection=SELECTED_BY)
+
+    def _round(self, before: MarkovRandomField, number: int) -> MarkovRandomField:
+        """Scores the candidates and measures the worst."""
+        cost, left = self._budget("scores") + self._budget("round"), self._named["round"].times - number
+        small = self._candidates(before, number)
+        self._scored |= score_against(self._measurer, before, small, self._budget("scores"))
+        # What the scores did not spend goes to the measurement.
+        rho = self._measurer.accountant.remaining - cost * left
+        gains = {clique: self._gain(clique, rho) for clique in small if clique in self._scored}
+        worst = max(gains, key=lambda clique: gains[clique])
+        (measurement,) = self._measurer.measure([Query(View(worst), rho, "round")])
+        self._used.append(measurement)
+        after = self._estimate(before, DRAFT if left else FINAL)
+        self._rounds.append(round_of(measurement, before, after, cost))
+        self._tell("round", worst)
+        return after
+
+    def _gain(self, clique: Clique, rho: Fraction) -> float:
+        """Expected gain from measuring a clique at this cost."""
+        distance = min(self._scored[clique].distance, 2 * self._measurer.record_count)
+        return self._weights[clique] * (distance - expected_noise(self._measurer, clique, rho))
+
+    def _candidates(self, model: MarkovRandomField, number: int) -> list[Clique]:
+        """Candidates that the current limit of the model's size allows; if none, the final limit."""
+        limit_mb, share = self._max_model_mb, number / self._named["round"].times
+        return self._small(self._weights, model, limit_mb * share) or self._small(
+            self._weights, model, limit_mb
+        )

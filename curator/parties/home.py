@@ -79,6 +79,10 @@ class CuratorHome:
         cards = [Card.from_json(read_json(path)) for path in sorted((self.folder / _CARDS).glob("*.json"))]
         return {card.name: card for card in cards}
 
+    def identities(self) -> dict[str, bytes]:
+        """The identities of the enrolled parties and dealers, by name."""
+        return {name: card.identity for name, card in self.cards().items()}
+
     def enroll(self, card: Card, address: str) -> None:
         """Enrolls a party or a dealer; a newer card of the same identity replaces the older one.
 

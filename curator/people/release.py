@@ -21,6 +21,7 @@ from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
 from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
+from ...common.files.writing import write_text
 from ...common.privacy.cost import WEIGHT_PARTS
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
@@ -228,23 +229,23 @@ class PeopleRelease:
         for name, chosen in self.choices.items():
             path = folder / CHOICES / f"{file_name(name)}.json"
             path.parent.mkdir(exist_ok=True)
-            outputs.write_text(path, outputs.json_text(chosen.to_json()))
+            write_text(path, outputs.json_text(chosen.to_json()))
             written[f"{CHOICES}/{path.name}"] = sha256_of(path)
         for number, earlier in enumerate(() if self.continued is None else self.continued.certificates, 1):
             path = folder / earlier_name(number)
             path.parent.mkdir(exist_ok=True)
-            outputs.write_text(path, outputs.json_text(earlier.to_json()))
+            write_text(path, outputs.json_text(earlier.to_json()))
             written[earlier_name(number)] = sha256_of(path)
         page = people_report(self.family, self.certificate, self.frames)
-        outputs.write_text(folder / outputs.REPORT, page)
+        write_text(folder / outputs.REPORT, page)
         written[outputs.REPORT] = sha256_of(folder / outputs.REPORT)
         form = {"format": _FORMAT, "tables": [table.to_json() for table in self.family.tables]}
-        outputs.write_text(folder / outputs.PEOPLE, outputs.json_text(form))
+        write_text(folder / outputs.PEOPLE, outputs.json_text(form))
         written[outputs.PEOPLE] = sha256_of(folder / outputs.PEOPLE)
         if self.certificate.labels:
-            outputs.write_text(folder / WARNING, "\n".join(self.certificate.labels) + "\n")
+            write_text(folder / WARNING, "\n".join(self.certificate.labels) + "\n")
         certificate = replace(self.certificate, outputs=written)
-        outputs.write_text(folder / CERTIFICATE, outputs.json_text(certificate.to_json()))
+        write_text(folder / CERTIFICATE, outputs.json_text(certificate.to_json()))
 
     def __repr__(self) -> str:
         spent, budget = self.certificate, self.certificate.budget

@@ -6,9 +6,10 @@ import json
 import math
 import struct
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,60 @@ _PLAIN = "biuf"
 
 Arrays = Mapping[str, NDArray[Any]]
 Model = TypeVar("Model")
+
+
+class Archived(ABC):
+    """A value that can be one file.
+
+    Attributes:
+        format: of the file, which says it.
+        kind: what a file of it holds, for the error message.
+    """
+
+    format: ClassVar[str]
+    kind: ClassVar[str]
+
+    def save(self, path: str | Path) -> None:
+        """Write it to one file in numpy's .npz format, without pickled objects.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        write(path, *self.parts())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or is not of this format.
+        """
+        return read(path, cls.of_parts, cls.kind)
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """It as JSON values, the format first, and arrays."""
+        form, arrays = self._parts()
+        return {"format": self.format, **form}, arrays
+
+    @classmethod
+    def of_parts(cls, form: Mapping[str, Any], arrays: Arrays) -> Self:
+        """The value of these `parts`.
+
+        Raises:
+            ValueError: they are of another format, or of no such value; or TypeError, KeyError.
+        """
+        if form["format"] != cls.format:
+            raise ValueError("another format")
+        return cls._of_parts(form, arrays)
+
+    @abstractmethod
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Without the format."""
+
+    @classmethod
+    @abstractmethod
+    def _of_parts(cls, form: Mapping[str, Any], arrays: Arrays) -> Self:
+        """See `of_parts`."""
 
 
 def write(path: str | Path, form: Mapping[str, Any], arrays: Arrays) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +27,12 @@ Array = NDArray[np.float64]
 _KEPT_PAIR_CELLS = 1 << 22
 """Largest number of cells of pairs that a model keeps, 8 bytes each."""
 
-FORMAT = "dpmosaic model 1"
-
 _MOST_PAIRS = 5_000
 """Most pairs of the model to which rows are adjusted."""
 
 
 @dataclass(frozen=True, eq=False)
-class MarkovRandomField:
+class MarkovRandomField(archive.Archived):
     """The distribution given by the marginals of a junction tree's cliques.
 
     Attributes:
@@ -50,6 +47,9 @@ class MarkovRandomField:
         converged: whether the fit converged; otherwise the limit of its steps stopped it, or measurements
             whose scales are too far apart.
     """
+
+    format: ClassVar[str] = "dpmosaic model 1"
+    kind: ClassVar[str] = "model"
 
     domain: Domain
     tree: JunctionTree
@@ -228,23 +228,8 @@ class MarkovRandomField:
                 found.append(None)
         return found
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file in numpy's .npz format, without pickled objects."""
-        archive.write(path, *self.parts())
-
-    @classmethod
-    def load(cls, path: str | Path) -> MarkovRandomField:
-        """Read a model that `save` wrote.
-
-        Raises:
-            DataError: the file cannot be read, or holds no model.
-        """
-        return archive.read(path, cls.of_parts, "model")
-
-    def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The model as JSON values and arrays."""
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         form = {
-            "format": FORMAT,
             "domain": self.domain.to_json(),
             "cliques": self.tree.cliques,
             "parents": self.tree.parents,
@@ -260,14 +245,7 @@ class MarkovRandomField:
         return form, arrays
 
     @classmethod
-    def of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> MarkovRandomField:
-        """The model of these `parts`.
-
-        Raises:
-            ValueError: they are not of a model; or TypeError, KeyError.
-        """
-        if form["format"] != FORMAT:
-            raise ValueError("another format")
+    def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> MarkovRandomField:
         domain = Domain.from_json(form["domain"])
         tree = JunctionTree(domain, tuple(map(tuple, form["cliques"])), tuple(form["parents"]))
         beliefs = tuple(archive.counts(arrays[f"belief_{place}"]) for place in range(len(tree.cliques)))

@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,6 @@ from .model import MarkovRandomField
 from .rows.refinement import Grouped
 
 Array = NDArray[np.float64]
-
-FORMAT = "dpmosaic supplemented model 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class GroupedMarginal:
 
 
 @dataclass(frozen=True, eq=False)
-class SupplementedModel:
+class SupplementedModel(archive.Archived):
     """A model in which some pairs are replaced.
 
     A further pair can make a junction tree much larger; in a table of rows it needs no room. There may be no
@@ -61,6 +58,9 @@ class SupplementedModel:
             their marginals in the model too, not only to its pairs.
         grouped: marginals of groups of codes to which rows are adjusted too; each sums to the model's total.
     """
+
+    format: ClassVar[str] = "dpmosaic supplemented model 1"
+    kind: ClassVar[str] = "supplemented model"
 
     model: MarkovRandomField
     pairs: Mapping[Clique, Array]
@@ -144,33 +144,21 @@ class SupplementedModel:
         """The marginals of the same groups in the model's tree; None where one needs too large a table."""
         return grouped_marginals(self.model, [(one.clique, one.groups) for one in self.grouped])
 
-    def save(self, path: str | Path) -> None:
-        """Write model and pairs to one file in numpy's .npz format, without pickled objects."""
-        form, arrays = self.model.parts()
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The model's, and the pairs."""
+        model, arrays = self.model.parts()
         arrays |= {f"pair_{place}": marginal for place, marginal in enumerate(self.pairs.values())}
         arrays |= {f"grouped_{place}": one.counts for place, one in enumerate(self.grouped)}
         form = {
-            "format": FORMAT,
-            "model": form,
+            "model": model,
             "pairs": list(self.pairs),
             "larger": self.larger,
             "grouped": [{"clique": one.clique, "groups": one.groups} for one in self.grouped],
         }
-        archive.write(path, form, arrays)
-
-    @classmethod
-    def load(cls, path: str | Path) -> SupplementedModel:
-        """Read a model that `save` wrote.
-
-        Raises:
-            DataError: the file cannot be read, or holds no such model.
-        """
-        return archive.read(path, cls._of_parts, "supplemented model")
+        return form, arrays
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> SupplementedModel:
-        if form["format"] != FORMAT:
-            raise ValueError("another format")
         pairs = {
             tuple(clique): archive.counts(arrays[f"pair_{place}"])
             for place, clique in enumerate(form["pairs"])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...common.crypto.randomness import RandomStream
-from ...common.errors import DataError, MosaicError
+from ...common.errors import DataError
 from ...common.protocols.related import RelatedPart
 from ..analysis.release import load
 from ..measurers.size import NoisySize
@@ -16,13 +15,12 @@ from ..mechanisms.bins import Bins
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import Activity
 from ..parties.alignments import Aligned
-from ..parties.client import Connection
 from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
 from ..parties.private_folder import JOURNAL, PARTS, make_private, private_folder
 from ..people.files import file_name
 from ..people.release import PeopleRelease
-from ..releasing.over_parties import release_over_parties
+from ..releasing.daemons import Daemons
 from ..releasing.release import Released, ReleaseOrder
 from ..releasing.session import Session
 from ..results import outputs as files
@@ -52,27 +50,17 @@ class RelatedSession:
         Raises:
             MosaicError: the release stopped; it can be resumed.
         """
-        session, plan = self.session, self.session.plan
+        session = self.session
         if session.table_file.spreadsheet_safe:
             raise DataError("--spreadsheet-safe: is for a single table; leave it out")
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(contextlib.closing(session.journal))
-            stack.enter_context(session.journal.locked())
-            links = stack.enter_context(
-                session.home.links(
-                    plan.participants, plan.listen, plan.retry_policy, session.journal.release_id
-                )
-            )
-            watched = activity or Activity()
-            watching = {name: watched.watch(name, links[name]) for name in plan.participants}
-            slices = [[watching[name] for name in names] for names in plan.slices]
-            order = related_order(plan, session.journal.release_id)
-            connected(plan, slices)
-            aligned = session.alignment(slices)
+        with session.connected(report, activity) as daemons:
+            order = related_order(session.plan, session.journal.release_id)
+            connected(session.plan, daemons.slices)
+            aligned = session.alignment(daemons.slices)
             if aligned is not None:
                 # What parties charged for the alignment, as they signed it.
                 order = replace(order, alignment_rho=aligned.alignment.zcdp_rho)
-            parts = _Parts(session, slices, watching, aligned, report)
+            parts = _Parts(session, daemons, aligned)
             stream = RandomStream(session.journal.key).child("people")
             made = Making(order, parts, stream).release()
             releases = {name: load(parts.folder(f"records {name}") / _RESULTS) for name in made.releases}
@@ -80,8 +68,7 @@ class RelatedSession:
             made.write(session.folder, session.table_file.table_format)
             session.journal.note_once(_MADE, b"")
             parts.finish()
-            session.journal.finish()
-            session.home.clear_files(session.journal.release_id)
+            session.finish()
         return made
 
 
@@ -93,10 +80,8 @@ class _Parts:
     """
 
     session: Session
-    links: Sequence[Sequence[Connection]]
-    dealers: Mapping[str, Connection]
+    daemons: Daemons
     aligned: Aligned | None
-    report: Report
 
     def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
         """See `Parts.make`."""
@@ -120,28 +105,9 @@ class _Parts:
                 records=records,
             )
 
-        with contextlib.closing(self._journal(name)) as own, own.locked():
-            try:
-                made = release_over_parties(
-                    session.plan,
-                    self.links,
-                    own,
-                    signer=session.home.keyring.identity,
-                    identities={one: card.identity for one, card in session.home.cards().items()},
-                    dealers=self.dealers,
-                    aligned=self.aligned,
-                    order=order,
-                    part=PartOfTables(part, tables_of(session.plan).holds),
-                    supposed=supposed,
-                    marks=session.home.marks(),
-                    publish=publish,
-                    away_s=session.plan.retry_policy.away_s,
-                    report=self.report,
-                )
-            except MosaicError:
-                if own.abandoned:
-                    session.journal.abandon()
-                raise
+        with self.daemons.needed_by(session.journal, self.folder(name) / JOURNAL) as own:
+            of_tables = PartOfTables(part, tables_of(session.plan).holds)
+            made = self.daemons.release(own, order, self.aligned, publish, part=of_tables, supposed=supposed)
             files.write_certificate(folder, made.certificate)
         return made
 
@@ -155,12 +121,3 @@ class _Parts:
             # One that the curator finished before it died is none to be opened.
             with contextlib.suppress(DataError), contextlib.closing(Journal(path)) as own:
                 own.finish()
-
-    def _journal(self, name: str) -> Journal:
-        path = self.folder(name) / JOURNAL
-        if path.exists():
-            return Journal(path)
-        make_private(path.parent)
-        created = Journal.create(path, self.session.plan.text)
-        created.note_once("home", str(self.session.home.folder.resolve()).encode())
-        return created

@@ -78,12 +78,11 @@ def review(
     aligned: Aligned | None = None
     if plan.alignment is not None:
         alignments = AlignmentSession.of(home, plan)
-        found = alignments.find(slices)
-        if found is None:
+        aligned = alignments.held(slices)
+        if aligned is None:
             federation = connect(plan.domain, slices, plan.left_out, counted=False)
             yield _review(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
             return
-        aligned = found.for_population(plan.alignment.population)
     order = order_of(plan) if first is None else first.order
     what = "the release" if first is None else first.what
     if plan.bins_share is not None and first is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,12 +19,13 @@ from ..parties.alignments import Aligned
 from ..parties.client import Connection
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
-from ..parties.private_folder import JOURNAL, journal_of, make_private, private_folder
+from ..parties.private_folder import JOURNAL, journal_of, private_folder
 from ..results import outputs as files
 from ..results.table_format import TableFile, TableFormat
 from .aligning.session import AlignmentSession
 from .bins.session import BinsSession
-from .over_parties import order_of, release_over_parties
+from .daemons import Daemons, begin_journal
+from .over_parties import order_of
 from .planning.changes import changes_text, differences, plan_changes
 from .planning.plan import ReleasePlan
 from .release import Released
@@ -82,10 +83,8 @@ class Session:
                 f"{path.parent} holds the journal of a release into {folder}; resume it, or choose another "
                 "folder"
             )
-        make_private(path.parent)
-        kept = Journal.create(path, plan.text)
+        kept = begin_journal(path, plan, home)
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
-        kept.note_once("home", str(home.folder.resolve()).encode())
         kept.note_once(_DOMAIN, plan.domain.digest().encode())
         kept.note_once(_DOMAIN_FILE, json.dumps(plan.domain.to_json()).encode())
         kept.note_once(_WORKLOAD, digest)
@@ -131,26 +130,13 @@ class Session:
         Raises:
             MosaicError: the release stopped; it can be resumed.
         """
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(contextlib.closing(self.journal))
-            stack.enter_context(self.journal.locked())
-            plan = self.plan
-            links = stack.enter_context(
-                self.home.links(plan.participants, plan.listen, plan.retry_policy, self.journal.release_id)
-            )
-            self.home.check_times(links)
-            watched = activity or Activity()
-            watching = {name: watched.watch(name, links[name]) for name in plan.participants}
-            slices = [[watching[name] for name in names] for names in plan.slices]
+        with self.connected(report, activity) as daemons:
             values = RandomStream(self.journal.key).child("values").generator()
-
-            aligned = self.alignment(slices)
-            order = order_of(plan)
-            if plan.bins_share is not None:
+            aligned, order = self.alignment(daemons.slices), order_of(self.plan)
+            if self.plan.bins_share is not None:
                 secret = private_folder(self.folder) / BINS
-                choosing = BinsSession(self.folder / BINS, secret, self.home, plan, self.journal)
-                choice = choosing.choose(slices, watching, aligned, self.plan.retry_policy.away_s, report)
-                order = replace(order_of(plan, choice.chosen), before=choice.before)
+                choice = BinsSession(self.folder / BINS, secret, self.journal).choose(daemons, aligned)
+                order = replace(order_of(self.plan, choice.chosen), before=choice.before)
 
             def publish(made: Released) -> dict[str, str]:
                 return files.write(
@@ -163,24 +149,37 @@ class Session:
                     self.table_file,
                 )
 
-            released = release_over_parties(
-                self.plan,
-                slices,
-                self.journal,
-                signer=self.home.keyring.identity,
-                identities={name: card.identity for name, card in self.home.cards().items()},
-                dealers=watching,
-                aligned=aligned,
-                order=order,
-                marks=self.home.marks(),
-                publish=publish,
-                away_s=self.plan.retry_policy.away_s,
-                report=report,
-            )
+            released = daemons.release(self.journal, order, aligned, publish)
             files.write_certificate(self.folder, released.certificate)
-            self.journal.finish()
-            self.home.clear_files(self.journal.release_id)
+            self.finish()
         return released
+
+    @contextlib.contextmanager
+    def connected(self, report: Report = ignore, activity: Activity | None = None) -> Iterator[Daemons]:
+        """Connects to all parties and dealers; nobody else goes on with the release meanwhile.
+
+        Args:
+            report: see `run`.
+            activity: see `run`.
+
+        Raises:
+            DataError: another process makes the release, or a clock is wrong.
+        """
+        plan, watched = self.plan, activity or Activity()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.closing(self.journal))
+            stack.enter_context(self.journal.locked())
+            links = stack.enter_context(
+                self.home.links(plan.participants, plan.listen, plan.retry_policy, self.journal.release_id)
+            )
+            self.home.check_times(links)
+            watching = {name: watched.watch(name, links[name]) for name in plan.participants}
+            yield Daemons(self.home, plan, watching, report)
+
+    def finish(self) -> None:
+        """Notes that the release is finished, and erases its key and what was carried by files."""
+        self.journal.finish()
+        self.home.clear_files(self.journal.release_id)
 
     def alignment(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
         """The alignment that the release began with, one that all parties hold, or a new one."""

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from ...common.data.table import Table
-from ...common.showing.printable import visible
+from ...common.showing.templates import templates_in
 from ...common.version import __version__
 from ..certificates.certificate import Certificate
 from .advice import advice_of
@@ -76,15 +76,8 @@ def evaluation_report(
 
 @cache
 def environment() -> Environment:
-    """The templates of pages, compiled once, which escape all that is written into them."""
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=visible,
-    )
+    """The templates of pages, compiled once."""
+    made = templates_in(TEMPLATES)
     made.filters.update(percent=_percent, number=_number, cost=_cost, pieces=_pieces)
     return made
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +14,12 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
 from ...common.data.view import View
-from ...common.measurement import Measurement
+from ...common.measurement import Measurement, mean_by_precision
 from ..certificates.certificate import Certificate
 from ..certificates.unseen import Unseen
 from ..mechanisms.parts.fitted import FittedModel
 from ..pgm import archive
 from ..report.distributions import Measured
-
-FORMAT = "dpmosaic evidence 1"
 
 EVIDENCE = "evidence.npz"
 """File of the evidence of a release."""
@@ -42,12 +39,11 @@ class Known:
 
     def average_with(self, other: Known) -> Known:
         """The inverse-variance weighted mean of two independent estimates."""
-        one, two = self.sigma**-2, other.sigma**-2
-        return Known((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
+        return Known(*mean_by_precision((self.values, self.sigma), (other.values, other.sigma)))
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(archive.Archived):
     """Unbiased noisy estimates of interactions, from all measurements of a release; public like the release.
 
     Attributes:
@@ -60,6 +56,9 @@ class Evidence:
         unseen: what noise may hide of columns that a first step learned.
         grouped: measured interactions of groups of codes, by their views.
     """
+
+    format: ClassVar[str] = "dpmosaic evidence 1"
+    kind: ClassVar[str] = "evidence"
 
     domain: Domain
     records: float
@@ -123,10 +122,8 @@ class Evidence:
                 bounds[pair] = min(bounds.get(pair, math.inf), bound.l1 / records)
         return cls(domain, records, known, bounds, records_sigma, grouped=grouped)
 
-    def save(self, path: str | Path) -> None:
-        """Writes one file, as models are written."""
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         form = {
-            "format": FORMAT,
             "domain": self.domain.to_json(),
             "records": float(self.records),
             "records_sigma": self.records_sigma,
@@ -138,21 +135,10 @@ class Evidence:
         }
         arrays = {f"values_{place}": known.values for place, known in enumerate(self.known.values())}
         arrays |= {f"grouped_{place}": one.values for place, one in enumerate(self.grouped.values())}
-        archive.write(path, form, arrays)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Evidence:
-        """Reads what `save` wrote.
-
-        Raises:
-            DataError: the file cannot be read, or holds no evidence.
-        """
-        return archive.read(path, cls._of_parts, "evidence")
+        return form, arrays
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> Evidence:
-        if form["format"] != FORMAT:
-            raise ValueError("another format")
         domain = Domain.from_json(form["domain"])
         known, grouped = {}, {}
         for place, (clique, sigma) in enumerate(zip(form["cliques"], form["sigmas"], strict=True)):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...common.errors import DataError
-from ..mechanisms.parts import records
+from ..mechanisms.parts.records import SelectedRecords
 from ..mechanisms.parts.released import ReleasedModel
-from ..mechanisms.privbayes import network
-from ..pgm import archive, model, supplemented
+from ..mechanisms.privbayes.network import BayesianNetwork
+from ..pgm import archive
+from ..pgm.model import MarkovRandomField
+from ..pgm.supplemented import SupplementedModel
 
-_LOADERS: Mapping[str, Callable[[str | Path], ReleasedModel]] = {
-    model.FORMAT: model.MarkovRandomField.load,
-    supplemented.FORMAT: supplemented.SupplementedModel.load,
-    network.FORMAT: network.BayesianNetwork.load,
-    records.FORMAT: records.SelectedRecords.load,
+_MODELS = {
+    one.format: one for one in (MarkovRandomField, SupplementedModel, BayesianNetwork, SelectedRecords)
 }
 
 
@@ -40,8 +38,9 @@ def load_model(path: str | Path) -> ReleasedModel:
             f"{path}: expected a model, got the generator of dp-gan, which cannot be loaded; use the "
             "release's rows"
         )
-    if kind not in _LOADERS:
+    if kind not in _MODELS:
         raise DataError(
             f"{path}: expected a model of this version, got another; load it with the version that wrote it"
         )
-    return _LOADERS[kind](path)
+    found: ReleasedModel = _MODELS[kind].load(path)
+    return found

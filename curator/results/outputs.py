@@ -16,6 +16,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.files.labels import Labels
+from ...common.files.writing import write_text
 from ...common.processes.blocks import made_in_order
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING
@@ -226,16 +227,3 @@ def write_not_for_release(path: Path, content: str, reason: str) -> None:
 def json_text(content: Mapping[str, Any]) -> str:
     """Indented JSON."""
     return json.dumps(content, indent=2) + "\n"
-
-
-def write_text(path: Path, content: str) -> None:
-    """Writes a text file; creates its folder if it is missing.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    except OSError as cause:
-        raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause

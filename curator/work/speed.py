@@ -22,6 +22,7 @@ import numpy as np
 
 from ...common.bounded import json_of, read_bytes
 from ...common.data.domain import Domain
+from ...common.files.writing import whole_file
 from ..pgm.blas import one_thread
 from ..pgm.compiled import folder_of
 from ..pgm.inference.belief_propagation import pass_messages
@@ -134,11 +135,6 @@ def _kept_speed(path: Path) -> float | None:
 
 
 def _keep(path: Path, found: float) -> None:
-    draft = path.with_name(f".{_FILE}.{os.getpid()}.partial")
     # Without a writable folder the speed is not kept.
-    with suppress(OSError):
-        try:
-            draft.write_text(json.dumps({"machine": _machine(), "speed": found}) + "\n")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+    with suppress(OSError), whole_file(path) as draft:
+        draft.write_text(json.dumps({"machine": _machine(), "speed": found}) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,6 +75,16 @@ class Request:
     def is_signed(self, number: int, public: bytes) -> bool:
         """Whether the party with this public key signed the decision of this number."""
         return self.decisions[number].is_signed(public, encode_terms(self.terms), number)
+
+
+def approved_at(requests: Iterable[Request]) -> dict[str, str]:
+    """When each release was approved last, by its id; those that were not approved are left out."""
+    return {
+        request.terms.release_id: decision.at
+        for request in requests
+        for decision in request.decisions
+        if decision.verdict == APPROVED
+    }
 
 
 class Approvals:

@@ -10,8 +10,7 @@ from fractions import Fraction
 
 from ...common.privacy.conversion import best_guess, zcdp_epsilon
 from ..accounts.rows import LedgerCharge, LedgerEvents, LedgerSummary, moment
-from ..approving.approvals import Request
-from ..approving.decisions import APPROVED
+from ..approving.approvals import Request, approved_at
 
 _DELTA = 1e-9
 """Delta at which a limit in rho is put into words."""
@@ -129,12 +128,7 @@ def standing_of(
         events: beginning and end of the releases.
         charges: their charges.
     """
-    approved = {
-        request.terms.release_id: decision.at
-        for request in requests
-        for decision in request.decisions
-        if decision.verdict == APPROVED
-    }
+    approved = approved_at(requests)
     parts = tuple(
         Part(
             one.release_id,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
+from ...common.processes.private_folders import PrivateFolder
 from ..sources.source import CONFIG
 from ..sources.sql import quote
-from .engines.folders import PrivateFolder
 
 KEY, FOREIGN, PARENT = "own_key", "parent_key", "parent"
 """Columns of the text of a row's own key, of that of its parent's, and of the parent's row."""
@@ -137,7 +137,7 @@ class SortedTables:
     def close(self) -> None:
         """Deletes the tables."""
         self._connection.close()
-        self._folder.delete()
+        self._folder.close()
 
     def _number(self, table: int, keys: str) -> bool:
         self._ask(f"CREATE TABLE keys{table} AS {keys}")

@@ -22,10 +22,10 @@ from ...common.data.grouping import Groups
 from ...common.data.rows import Rows
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
+from ...common.processes.private_folders import PrivateFolder
 from ..sources.source import CONFIG
 from ..sources.sql import quote, quoted_file
 from .counted import Copy
-from .engines.folders import PrivateFolder
 from .engines.names import code_of, text_of
 
 _MEMORY = "128MB"
@@ -66,7 +66,7 @@ class Spool:
         try:
             self._fill(ranges)
         except BaseException:
-            self._folder.delete()
+            self._folder.close()
             raise
 
     def table(self, number: int, names: Iterable[str]) -> Table:

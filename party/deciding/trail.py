@@ -17,8 +17,7 @@ from ...common.bounded import json_of
 from ...common.showing.formulas import as_text
 from ...common.showing.printable import printable
 from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerRestoration, LedgerSummary, moment
-from ..approving.approvals import Request
-from ..approving.decisions import APPROVED
+from ..approving.approvals import Request, approved_at
 from ..names import CONSOLE_LOG, SHAREABLE_LOG
 from .desk import Desk
 
@@ -147,12 +146,7 @@ def _of_ledger(
     events: Sequence[LedgerEvents],
     charges: Sequence[LedgerCharge],
 ) -> Iterator[Entry]:
-    approved = {
-        request.terms.release_id: decision.at
-        for request in requests
-        for decision in request.decisions
-        if decision.verdict == APPROVED
-    }
+    approved = approved_at(requests)
     spent = {one.release_id: one for one in summaries}
     charged: dict[str, list[LedgerCharge]] = defaultdict(list)
     for charge in charges:

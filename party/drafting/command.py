@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ...common.errors import DataError
+from ...common.files.writing import print_or_write
 from ...common.showing.telling import tell, write
 from ..printing import print_rows
 from ..sources.options import Header
@@ -86,13 +87,8 @@ def convert(
         if out is None:
             raise DataError("out: expected a folder for the files of several tables, got none; name one")
         tell(f"written: {save_tables(found, out)}, and a domain file of each table beside it", err=True)
-    elif out is None:
-        write(text_of_table(found))
     else:
-        try:
-            out.write_text(text_of_table(found), encoding="utf-8")
-        except OSError as cause:
-            raise DataError(f"cannot write {out}: {cause.strerror}; choose another path") from cause
+        print_or_write(text_of_table(found), out)
 
 
 @domain_commands.command()

@@ -13,6 +13,7 @@ from ...common.bounded import json_of
 from ...common.data.domain import Domain, read_form
 from ...common.data.domain_files.reading import parts_of, read_entry
 from ...common.errors import DataError
+from ...common.files.writing import told_if_unwritable, whole_file
 from ...common.forms.nearest import hint
 from .known import Offer, offer_for
 from .review_table import ReviewedColumn, as_html, as_text, review_column
@@ -175,14 +176,9 @@ class Draft:
         Raises:
             DataError: the file cannot be written.
         """
-        path = Path(path)
-        partial = path.with_name(path.name + ".partial")
-        try:
-            text = json.dumps(self.to_json(), indent=2, ensure_ascii=False)
-            partial.write_text(text + "\n", encoding="utf-8")
-            partial.replace(path)
-        except OSError as cause:
-            raise DataError(f"the domain file {path} cannot be written: {cause.strerror}") from cause
+        text = json.dumps(self.to_json(), indent=2, ensure_ascii=False)
+        with told_if_unwritable(Path(path)), whole_file(Path(path)) as draft:
+            draft.write_text(text + "\n", encoding="utf-8")
 
     def __repr__(self) -> str:
         return as_text(self.columns, self.remarks, self._notes)

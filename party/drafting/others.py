@@ -15,6 +15,7 @@ from ...common.data.domain_files.others import (
     tables_of_sdv,
 )
 from ...common.errors import DataError
+from ...common.files.writing import write_text
 from .relations import lines_of
 
 RELATIONS = "relations.toml"
@@ -54,14 +55,10 @@ def save_tables(found: DescribedTables, out: Path) -> Path:
         DataError: the folder cannot be written.
     """
     path = out / RELATIONS
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join("".join(_lines(found, name)) for name in found.tables), "utf-8")
-        for name, one in found.tables.items():
-            if one.entries:
-                (out / f"{name}.json").write_text(text_of_table(one), "utf-8")
-    except OSError as cause:
-        raise DataError(f"cannot write {out}: {cause.strerror}; choose another folder") from cause
+    write_text(path, "\n".join("".join(_lines(found, name)) for name in found.tables))
+    for name, one in found.tables.items():
+        if one.entries:
+            write_text(out / f"{name}.json", text_of_table(one))
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -13,7 +12,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.values import PLAIN, Notation
+from ...common.data.values import PLAIN, Notation, number_or_nan
 from ...common.errors import DataError
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
@@ -220,7 +219,7 @@ def _numbers_and_notation(
     if shape is None or times < 0.9 * shapes.total() or (few and shape not in ("{,}", "{:,}")):
         return numbers, PLAIN.pattern
     notation = Notation(shape)
-    read = [_float(notation.number_in(text)) for text in texts]
+    read = [number_or_nan(notation.number_in(text)) for text in texts]
     return np.array(read, dtype=np.float64), shape
 
 
@@ -235,10 +234,3 @@ def _shape(text: str) -> str | None:
     if _DECIMAL_COMMA.fullmatch(digits):
         return f"{before}{{,}}{after}"
     return f"{before}{{}}{after}" if before or after else None
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import DataError
+from ...common.files.writing import write_text
 from ..sources.source import SUFFIXES, FileSource
 from .draft import Draft
 from .inference import draft_rows
@@ -123,14 +124,8 @@ def save_folder(tables: Sequence[Drafted], out: Path) -> Path:
     Raises:
         DataError: the folder cannot be written.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        path = out / "relations.toml"
-        path.write_text(
-            _HEAD + "".join(f"\n{line}" if line[0] == "[" else line for line in _lines(tables)), "utf-8"
-        )
-    except OSError as cause:
-        raise DataError(f"cannot write {out}: {cause.strerror}; choose another folder") from cause
+    path, lines = out / "relations.toml", (f"\n{line}" if line[0] == "[" else line for line in _lines(tables))
+    write_text(path, _HEAD + "".join(lines))
     for table in tables:
         table.draft.save(out / f"{table.name}.json")
     return path

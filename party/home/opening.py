@@ -9,10 +9,10 @@ from fractions import Fraction
 from ...common.crypto.randomness import fresh_key
 from ...common.errors import DataError
 from ...common.processes.notices import APPROVAL_WAITS, BUDGET_LOW
+from ...common.processes.private_folders import empty
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Approvals
 from ..approving.approvers import Approvers
-from ..counting.engines.folders import empty
 from ..counting.identifiers import Identifiers
 from ..counting.people import People
 from ..institution.institution import Institution, Rules

@@ -21,6 +21,7 @@ from ...common.crypto.digests import sha256_of
 from ...common.errors import DataError
 from ...common.federation.keyring import FOLDER
 from ...common.federation.private_files import private_draft
+from ...common.files.writing import told_if_unwritable
 from ...common.formats import copy_database
 from ...common.history import Mark
 from ...common.version import __version__
@@ -79,7 +80,7 @@ def back_up(home: PartyHome, target: Path, now: datetime | None = None) -> Backu
     check_ledger(home.folder / LEDGER)
     if (home.folder / REQUESTS).exists():
         OF_REQUESTS.check_file(home.folder / REQUESTS)
-    try:
+    with told_if_unwritable(target, "choose another place"):
         with tempfile.TemporaryDirectory(dir=home.folder, prefix=".backup-") as folder:
             ledger, requests = Path(folder) / LEDGER, Path(folder) / REQUESTS
             mark = _copy_without_keys(home.folder / LEDGER, ledger)
@@ -90,8 +91,6 @@ def back_up(home: PartyHome, target: Path, now: datetime | None = None) -> Backu
             made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
             backup = Backup(home.keyring.name, home.keyring.identity.public, made, mark)
             _pack(backup, files, target)
-    except OSError as cause:
-        raise DataError(f"cannot write {target}: {cause.strerror}; choose another place") from cause
     return backup
 
 

@@ -11,8 +11,8 @@ from ...common.data.attributes.attribute import CENSUS
 from ...common.data.related.joint import joint_name
 from ...common.errors import DataError, MosaicError
 from ...common.privacy.cost import ALL_ROWS
+from ...common.processes.private_folders import empty
 from ..counting.catalogue import engine_of
-from ..counting.engines.folders import empty
 from ..counting.people import People, rows_left_out
 from ..counting.rows import CountedRows
 from ..counting.source import EngineSource

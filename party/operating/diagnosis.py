@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ...common.bounded import json_of
-from ...common.errors import DataError
 from ...common.federation.protocol_versions import SPOKEN
+from ...common.files.writing import write_text
 from ...common.version import __version__
 from ...common.wire.tls import METHODS
 from ..home.home import PartyHome
@@ -55,10 +55,7 @@ def write_diagnosis(home: PartyHome, found: Iterable[Diagnosis], target: Path) -
         "policy": keys_set(home.folder),
         "log": _codes(home.folder / SHAREABLE_LOG),
     }
-    try:
-        target.write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
-    except OSError as cause:
-        raise DataError(f"cannot write {target}: {cause.strerror}; choose another place") from cause
+    write_text(target, json.dumps(form, indent=2) + "\n")
 
 
 def _packages() -> dict[str, str]:

@@ -13,7 +13,8 @@ import typer
 
 from ...common.errors import DataError
 from ...common.federation.key_commands import add_key_commands
-from ...common.showing.telling import tell, write
+from ...common.files.writing import print_or_write
+from ...common.showing.telling import tell
 
 if TYPE_CHECKING:
     from ...common.federation.card import Card
@@ -96,11 +97,7 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
         """Print the public card, to be sent to the curator."""
         from ...common.federation.card import as_text
 
-        text = as_text(home_type().open(folder).card().to_json())
-        if out is None:
-            write(text)
-        else:
-            out.write_text(text, encoding="utf-8")
+        print_or_write(as_text(home_type().open(folder).card().to_json()), out)
 
     @commands.command()
     def trust(

@@ -77,7 +77,7 @@ _NOTIFY_TEMPLATE = """
 """
 _LIMITS_TEMPLATE = """
 [policy]
-protocols = []                   # "masked"; "indicator", "trusted": see the README before you add one
+protocols = []                   # "masked"; "indicator", "trusted": see docs/protocols.md before you add one
 adjacencies = []                 # "zero-out", "replace-one"; over aligned rows also "add-remove"
 max_release_rho = 0.0            # upper limit of one release, zCDP; epsilon 1 at delta 1e-9 is about 0.02
 lifetime_rho = 0.0               # upper limit of all releases together, zCDP

@@ -16,6 +16,7 @@ from ...common.bounded import read_bytes
 from ...common.errors import ApprovalPending, DataError, MosaicError, PartyUnavailable, ProtocolError
 from ...common.federation.card import Card
 from ...common.federation.private_files import private_draft
+from ...common.files.writing import told_if_unwritable
 from ...common.wire.bundles import (
     MOST_BYTES,
     Bundle,
@@ -119,11 +120,9 @@ def _read(request: Path) -> Bundle:
 
 
 def _write(out: Path, content: bytes) -> None:
-    try:
+    with told_if_unwritable(out, "name another file"):
         with private_draft(out) as file:
             file.write(content)
-    except OSError as cause:
-        raise DataError(f"cannot write {out}: {cause.strerror}; name another file") from cause
 
 
 def _curator_of(home: Home, header: BundleHeader) -> Card:

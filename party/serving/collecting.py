@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from ...common.errors import ApprovalPending, PartyUnavailable, ProtocolError
 from ...common.federation.card import Card
+from ...common.processes.waiting import cut_off
 from ...common.wire.bundles import MOST_BYTES, Bundle
 from ...common.wire.mailbox import MOST_HELD, MailboxRequest
 from ...common.wire.status import reason, status_of
@@ -18,7 +19,7 @@ from ..accounts.ledger import Ledger
 from ..home.folder import Home
 from .by_files import answer_bundle
 from .events import Event, Log, silent
-from .https import Place, end
+from .https import Place
 from .proxies import proxy_says
 from .servicer import PartyServicer
 
@@ -105,7 +106,7 @@ class Collector:
         self._stopped.set()
         with self._lock:
             if self._connection is not None:
-                end(self._connection)
+                cut_off(self._connection)
         self._thread.join()
         self._log(Event("stopped", code="NOT_SERVING"))
 

@@ -119,12 +119,6 @@ class Place:
         return connection
 
 
-def end(connection: socket.socket) -> None:
-    """Ends what another thread waits for on a connection, without touching its TLS."""
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)
-
-
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ...common.errors import DataError, MosaicWarning
+from ...common.processes.private_folders import PrivateFolder
 from .dialect import Dialect, find_dialect
 from .encodings import UTF_8, is_utf8, write_as_utf8
 from .headers import names_of
@@ -77,15 +76,18 @@ class CsvFile:
 
     @cached_property
     def _readable(self) -> Path:
-        """The file, or a copy in UTF-8 in TMPDIR that is removed with this object."""
+        """The file, or a copy in UTF-8."""
         if self._dialect.encoding == UTF_8 and is_utf8(self.path):
             return self.path
-        with tempfile.NamedTemporaryFile(prefix="dpmosaic-", suffix=".csv", delete=False) as copy:
-            weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
-            try:
-                write_as_utf8(self.path, copy.file)
-            except OSError:
-                raise DataError(
-                    f"{self.path.name}: no space left for its cells in TMPDIR; free some"
-                ) from None
-        return Path(copy.name)
+        copy = self._folder.path / "utf8.csv"
+        try:
+            with copy.open("wb") as file:
+                write_as_utf8(self.path, file)
+        except OSError:
+            raise DataError(f"{self.path.name}: no space left for its cells in TMPDIR; free some") from None
+        return copy
+
+    @cached_property
+    def _folder(self) -> PrivateFolder:
+        """In TMPDIR; deleted with this object."""
+        return PrivateFolder()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from ...common.errors import DataError
 from ...common.files.kinds import OTHER_SUFFIXES, OtherFile, read_other_file
 from ...common.files.labels import Labels
 from ...common.processes.blocks import made_in_order
+from ...common.processes.private_folders import PrivateFolder
 from .cells import ZONED, cells_for, compose_columns, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
 from .headers import check_different
@@ -259,8 +260,8 @@ class FileSource(Scanned):
             yield from super()._cells(connection, expressions)
             return
         query = partial(self.query, connection)
-        with tempfile.TemporaryDirectory(prefix="dpmosaic-") as folder:
-            query(f"SET temp_directory = {quote(folder)}")
+        with contextlib.closing(PrivateFolder()) as folder:
+            query(f"SET temp_directory = {quote(str(folder.path))}")
             query(f"SET memory_limit = '{_MEMORY}'")
             named = ", ".join(f"{expression} AS cell{place}" for place, expression in enumerate(expressions))
             query(f"CREATE TEMP TABLE cells AS SELECT {named} FROM file")

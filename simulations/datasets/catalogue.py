@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.files.writing import told_if_unwritable, whole_file, write_text
 from ...common.forms.nearest import hint
 from . import adult, randhie
 from .download import download
@@ -79,14 +80,9 @@ def get(name: str, folder: Path) -> tuple[Path, Path]:
         if path.exists():
             raise DataError(f"{path} exists already; choose another folder or remove the file")
     content = DATASETS[name].read()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        domain.write_text(json.dumps(DATASETS[name].domain, indent=2) + "\n", encoding="utf-8")
-        unfinished = folder / f".{name}.csv.part"
-        unfinished.write_text(content, encoding="utf-8")
-        unfinished.replace(table)
-    except OSError as cause:
-        raise DataError(f"cannot write into {folder}: {cause.strerror}; choose another folder") from cause
+    write_text(domain, json.dumps(DATASETS[name].domain, indent=2) + "\n")
+    with told_if_unwritable(table), whole_file(table) as draft:
+        draft.write_text(content, encoding="utf-8")
     return table, domain
 
 

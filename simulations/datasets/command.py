@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table as Grid
 
+from ...common.showing.tables import terminal_table
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput
@@ -35,18 +35,13 @@ def show(
         tell(json.dumps({"built_in": built_in, "elsewhere": elsewhere}))
         return
     console = Terminal()
-    shown = Grid(title="dpmosaic datasets get NAME FOLDER", title_justify="left")
-    for heading in ("name", "what", "records", "origin", "terms"):
-        shown.add_column(heading, justify="right" if heading == "records" else "left")
-    for name, held in DATASETS.items():
-        shown.add_row(name, held.what, f"{held.records:,}", held.origin, held.terms)
-    console.print(shown)
-    others = Grid(title="Used in the literature, available elsewhere", title_justify="left")
-    for heading in ("name", "what", "where"):
-        others.add_column(heading)
-    for name, other in ELSEWHERE.items():
-        others.add_row(name, other.what, other.ask)
-    console.print(others)
+    headings = "name", "what", "records", "origin", "terms"
+    rows = ((name, d.what, f"{d.records:,}", d.origin, d.terms) for name, d in DATASETS.items())
+    title = "dpmosaic datasets get NAME FOLDER"
+    console.print(terminal_table(headings, rows, right=["records"], title=title))
+    others = ((name, e.what, e.ask) for name, e in ELSEWHERE.items())
+    title = "Used in the literature, available elsewhere"
+    console.print(terminal_table(("name", "what", "where"), others, title=title))
 
 
 @datasets_commands.command("get")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.showing.tables import terminal_table
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput
@@ -44,14 +44,16 @@ def list_experiments(
         ]
         tell(json.dumps(found))
         return
-    shown = Grid(title="dpmosaic experiment run NAME --data DIR --out DIR", title_justify="left")
-    for heading in ("name", "shows", "tables", "releases"):
-        shown.add_column(heading, no_wrap=heading == "name")
-    for e in EXPERIMENTS.values():
-        counts = _counts(e)
-        releases = f"{counts['all']}, quick {counts['quick']}"
-        shown.add_row(e.name, e.title, ", ".join(_tables(e)), releases)
-    Terminal().print(shown)
+    rows = ((e.name, e.title, ", ".join(_tables(e)), _releases(e)) for e in EXPERIMENTS.values())
+    title = "dpmosaic experiment run NAME --data DIR --out DIR"
+    Terminal().print(
+        terminal_table(("name", "shows", "tables", "releases"), rows, whole=["name"], title=title)
+    )
+
+
+def _releases(experiment: Experiment) -> str:
+    counts = _counts(experiment)
+    return f"{counts['all']}, quick {counts['quick']}"
 
 
 def _tables(experiment: Experiment) -> list[str]:

@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table as Grid
 
 from ...common.errors import DataError
-from ...curator.results.outputs import write_text
+from ...common.files.writing import write_text
+from ...common.showing.tables import terminal_table
 from .cell import Cell, software_version
 from .experiment import Experiment
 from .page import figure, page
@@ -51,12 +51,10 @@ class Outcome:
         experiment = self.results.experiment
         for shown in experiment.shown:
             for panel in experiment.panels:
-                grid = Grid(title=f"{panel.label}: {shown.label}", title_justify="left")
-                for heading in (experiment.axis.label, *self.results.headings(shown)):
-                    grid.add_column(heading, justify="right")
-                for point, numbers in self.results.rows(panel, shown):
-                    grid.add_row(point, *numbers)
-                console.print(grid)
+                headings = (experiment.axis.label, *self.results.headings(shown))
+                rows = ((point, *numbers) for point, numbers in self.results.rows(panel, shown))
+                title = f"{panel.label}: {shown.label}"
+                console.print(terminal_table(headings, rows, right=headings, title=title))
         cells, run_now, without = self.releases
         console.print(f"{cells} releases, {run_now} of them made now, {without} without a result")
         for what, path in self.files.items():

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from ...common.showing.printable import visible
+from ...common.showing.templates import templates_in
 from ...curator.report.page import TEMPLATES as OF_REPORTS
 from ..baselines.catalogue import BASELINES
 from .figure import BOTTOM, FIGURE_HEIGHT, FIGURE_WIDTH, LEFT, MARKS, RIGHT, TOP, charts, curve_key
@@ -41,23 +39,19 @@ def figure(results: Results) -> str:
 
 
 def _render(template: str, results: Results, **values: object) -> str:
-    environment = Environment(
-        loader=FileSystemLoader([_TEMPLATES, OF_REPORTS]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=visible,
-    )
-    return environment.get_template(template).render(
-        experiment=results.experiment,
-        results=results,
-        charts=charts(results),
-        key=curve_key(results),
-        marks=MARKS,
-        size=(FIGURE_WIDTH, FIGURE_HEIGHT),
-        frame=(LEFT, TOP, FIGURE_WIDTH - RIGHT, FIGURE_HEIGHT - BOTTOM),
-        **values,
+    return (
+        templates_in(_TEMPLATES, OF_REPORTS)
+        .get_template(template)
+        .render(
+            experiment=results.experiment,
+            results=results,
+            charts=charts(results),
+            key=curve_key(results),
+            marks=MARKS,
+            size=(FIGURE_WIDTH, FIGURE_HEIGHT),
+            frame=(LEFT, TOP, FIGURE_WIDTH - RIGHT, FIGURE_HEIGHT - BOTTOM),
+            **values,
+        )
     )
 
 

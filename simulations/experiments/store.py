@@ -11,6 +11,7 @@ from typing import Any
 
 from ...common.bounded import json_of, read_bytes
 from ...common.errors import DataError
+from ...common.files.writing import whole_file
 from .cell import Cell
 
 _FOLDER = "cells"
@@ -82,12 +83,10 @@ class Store:
             "values": dict(result.values),
             "failure": None if result.failure is None else vars(result.failure),
         }
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        with partial.open("w", encoding="utf-8") as file:
+        with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
             json.dump(form, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
 
     def _path(self, cell: Cell, table_digest: str) -> Path:
         return self.folder / _FOLDER / f"{cell.identity(table_digest, self.software)}.json"

@@ -18,7 +18,7 @@ from ...curator.parties.journal import Journal
 from ...curator.parties.private_folder import JOURNAL
 from ...curator.releasing.aligning.over_parties import align_over_parties
 from ...curator.releasing.planning.alignment_order import AlignmentOrder, AlignmentProposal
-from ..stopping import count_alignment
+from ..stopping import running
 
 _CHARGED = "Align"
 """The method of parties that charges an alignment."""
@@ -39,7 +39,8 @@ class _Counted:
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests."""
         if method == _CHARGED:
-            count_alignment(self.rho)
+            for spending in running():
+                spending.align(self.rho)
         return self.connection.call(method, requests)
 
 

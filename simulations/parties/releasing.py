@@ -15,7 +15,7 @@ from ...curator.releasing.bins.choosing import choice_of
 from ...curator.releasing.bins.order import bins_order
 from ...curator.releasing.planning.bins_share import check_share
 from ...curator.releasing.release import Released, ReleaseOrder, make_release
-from ..stopping import count_spending
+from ..stopping import running
 from .participants import Participants
 
 
@@ -66,7 +66,8 @@ def release_among(
             order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, release_id or secrets.token_hex(16), stream.child("noise").generator())
     before = Fraction(0) if order.chosen is None else Fraction(order.chosen.zcdp_rho)
-    count_spending(begun.measurer, float(order.granted / (order.granted + before)))
+    for spending in running():
+        spending.measure(begun.measurer, float(order.granted / (order.granted + before)))
     released = make_release(
         order, begun.plan, begun.measurer, stream, begun.cost_factor, seeded, report, checks, named=False
     )
@@ -89,7 +90,8 @@ def after_choice(
     choosing = bins_order(order, check_share(share))
     release_id = secrets.token_hex(16)
     started = among.start(choosing, release_id, stream.child("noise").generator())
-    count_spending(started.measurer, share)
+    for spending in running():
+        spending.measure(started.measurer, share)
     made = make_release(
         choosing,
         started.plan,

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.showing.tables import terminal_table
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput
@@ -63,10 +62,8 @@ def _show(found: Attacks) -> None:
 
     console = Terminal()
     console.print(f"Attacks on the release, {PRIVATE}.\n")
-    shown = Grid("attack", "found", "alarm", show_lines=True)
-    for one in found.findings:
-        shown.add_row(escape(one.name), escape(one.found), "ALARM" if one.alarm else "no")
-    console.print(shown)
+    rows = ((one.name, one.found, "ALARM" if one.alarm else "no") for one in found.findings)
+    console.print(terminal_table(("attack", "found", "alarm"), rows, lines=True))
     console.print(
         f"A release that keeps its promise raises an alarm in at most {found.false_alarms:.0%} of cases."
     )

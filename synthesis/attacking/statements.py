@@ -15,9 +15,10 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.values import text_of
 from ...common.privacy.budget import AnswerKind
-from ...common.privacy.cost import gaussian_cost, grid_of, score_cost
+from ...common.privacy.cost import grid_of
 from ...common.privacy.partition_selection import threshold
 from ...curator.certificates.certificate import Certificate
+from ...curator.certificates.charges_check import costs_of_noise
 from ...curator.certificates.statements import StatedCharge
 from ...curator.mechanisms.parts.scoring import SELECTED_BY
 from ..learning.columns import OTHER
@@ -81,20 +82,7 @@ def _cost(certificate: Certificate, charge: StatedCharge, domain: Domain) -> Fra
     """What the noise of a charge costs; 0 if that does not follow from its scale alone."""
     if charge.steps is not None or charge.kind in (AnswerKind.OTHER, AnswerKind.LABELS):
         return Fraction(0)
-    unit = certificate.plan.spec.unit
-    if charge.kind == AnswerKind.SCORES:
-        each = (score_cost(sigmas[0], unit, len(sigmas)) for sigmas in charge.noise_sigmas_by_slice)
-        return max(each, default=Fraction(0))
-    shape: tuple[int, ...] = ()
-    if charge.kind == AnswerKind.INTERACTION:
-        shape = charge.groups or domain.shape(charge.clique)
-    return max(
-        (
-            sum((gaussian_cost(sigma, unit, shape) for sigma in sigmas), Fraction(0))
-            for sigmas in charge.noise_sigmas_by_slice
-        ),
-        default=Fraction(0),
-    )
+    return max(costs_of_noise(charge, certificate.plan.spec.unit, domain), default=Fraction(0))
 
 
 def rare_labels(rows: RealRows, first: Certificate | None, delta: float) -> list[Suspicion]:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.showing.tables import terminal_table
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import PEOPLE, JsonOutput
@@ -201,12 +200,10 @@ def _print(console: Console, what: str, tables: list[ScoreTable]) -> None:
 
     console.print(f"Distances to the real {what}, {PRIVATE}.\n")
     for table in tables:
-        shown = Grid(title=escape(table.title), title_justify="left", caption=escape(table.note))
-        for place, heading in enumerate(table.headings):
-            shown.add_column(heading, justify="right" if place else "left")
-        for row in table.rows:
-            shown.add_row(*map(escape, row))
-        console.print(shown)
+        numbers = table.headings[1:]
+        console.print(
+            terminal_table(table.headings, table.rows, right=numbers, title=table.title, caption=table.note)
+        )
 
 
 def _certificate_of(path: Path, domain: Domain) -> Certificate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...common.errors import DataError
-from ...simulations.stopping import require_for_resuming
+from ...simulations.stopping import running
 
 _SHARE_OF_LARGE, _SHARE_OF_SMALL = 0.25, 0.4
 """Share of a budget by which columns are learned, of large and of small tables."""
@@ -54,7 +54,8 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
         return
     needed = _POOR * max(records, 1.0) / found
     needed = round(needed, -max(0, int(math.log10(needed)) - 1))
-    require_for_resuming("--anyway")
+    for spending in running():
+        spending.require("--anyway")
     what = "a column holds" if columns == 1 else f"{columns} columns hold"
     raise DataError(
         f"about {max(records, 1.0):,.0f} rows are too few to learn what {what} from a "

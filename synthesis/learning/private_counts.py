@@ -16,14 +16,14 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
 from ...common.data.view import View
-from ...common.measurement import Measurement
+from ...common.measurement import Measurement, mean_by_precision
 from ...common.privacy.budget import Accountant, Charge
 from ...common.privacy.cost import PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.noise import noisy_counts
 from ...common.privacy.partition_selection import threshold
 from ...curator.mechanisms.bins import boxes_of, resolutions_of
 from ...curator.parties.journal import Answers, NoJournal
-from ...simulations.stopping import count_spending
+from ...simulations.stopping import running
 
 Count = Callable[[], NDArray[np.int64]]
 """Counts rows; called after its charge."""
@@ -48,8 +48,7 @@ class Noisy:
 
     def average_with(self, other: Noisy) -> Noisy:
         """The average with other counts of the same sets, by their precision."""
-        one, two = self.sigma**-2, other.sigma**-2
-        return Noisy((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
+        return Noisy(*mean_by_precision((self.values, self.sigma), (other.values, other.sigma)))
 
     def above_noise(self, deviations: float) -> NDArray[np.float64]:
         """The counts that exceed so many deviations of their noise; zero in place of the others."""
@@ -74,7 +73,8 @@ class PrivateCounts:
         self, granted: Fraction, unit: PrivacyUnit, stream: RandomStream, answers: Answers | None = None
     ) -> None:
         self.accountant = Accountant(granted)
-        count_spending(self, 1.0)
+        for spending in running():
+            spending.measure(self, 1.0)
         self._unit = unit
         self._stream = stream
         self._answers = NoJournal() if answers is None else answers

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Grid
 
 from ...common.extras import require_extra
 from ...common.release_spec import BUDGET
+from ...common.showing.tables import terminal_table
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput, Seed
@@ -116,16 +116,9 @@ def check(
     if json_output:
         tell(json.dumps({one.rule.name: one.rows for one in found}))
     else:
-        shown = Grid(
-            title=f"{len(found) - len(broken)} of {len(found)} rules hold",
-            title_justify="left",
-            caption="Numbers of rows are private if the database is.",
-            caption_justify="left",
-        )
-        shown.add_column("rule")
-        shown.add_column("holds")
-        for one in found:
-            shown.add_row(one.rule.name, "yes" if one.holds else f"no: {one.rows:,} rows")
-        Terminal().print(shown)
+        title = f"{len(found) - len(broken)} of {len(found)} rules hold"
+        caption = "Numbers of rows are private if the database is."
+        rows = ((one.rule.name, "yes" if one.holds else f"no: {one.rows:,} rows") for one in found)
+        Terminal().print(terminal_table(("rule", "holds"), rows, title=title, caption=caption))
     if broken:
         raise typer.Exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pyarrow import csv
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.files.writing import whole_file
 from ...party.sources.source import CONFIG
 from .model import ANCESTOR, CLINICAL, CONCEPT, VERSION, VOCABULARY, CdmTable
 
@@ -109,16 +109,13 @@ def write(database: Path, tables: Mapping[str, pd.DataFrame], source: Mapping[st
     """
     if database.exists():
         raise DataError(f"{database} exists already; choose another file, or remove it")
-    unfinished = database.with_name(f".{database.name}.unfinished")
     try:
         database.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.unlink(missing_ok=True)
-        with duckdb.connect(str(unfinished), config=CONFIG) as connection:
+        with whole_file(database) as draft, duckdb.connect(str(draft), config=CONFIG) as connection:
             for table in (*CLINICAL, *VOCABULARY):
                 _write(connection, table, tables[table.name])
             connection.register("given", pd.DataFrame([dict(source)]))
             connection.execute(f"CREATE TABLE {SOURCE} AS SELECT * FROM given")
-        os.replace(unfinished, database)
     except (OSError, duckdb.IOException):
         raise DataError(f"cannot write {database}; choose another file") from None
 

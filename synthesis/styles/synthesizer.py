@@ -16,8 +16,9 @@ from ...curator.analysis.conditions import Where
 from ...curator.mechanisms.mechanism import Mechanism
 from ...simulations.tables.frames import DomainLike, Source
 from ..ledgers.places import LedgerLike
+from ..one_table import RuleLike
 from ..prior import PriorLike
-from ..synthesize import RuleLike, synthesize
+from ..synthesize import synthesize
 
 
 @dataclass(eq=False)

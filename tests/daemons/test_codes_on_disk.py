@@ -26,7 +26,7 @@ def network(request, tmp_path, network_of, monkeypatch):
 
 def folders(network, name):
     """Folders of codes of a party."""
-    return sorted((network.party(name) / ".codes").glob("codes-*"))
+    return sorted((network.party(name) / ".codes").glob("dpmosaic-*"))
 
 
 def ranges(network, name):

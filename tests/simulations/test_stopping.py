@@ -15,7 +15,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.privacy.budget import Charge
 from dpmosaic.curator.measurers.measurer import Measurer
-from dpmosaic.simulations.stopping import UNFINISHED, Spending, count_spending, stoppable
+from dpmosaic.simulations.stopping import UNFINISHED, Spending, running, stoppable
 
 NOTHING = "stopped: nothing was spent, and nothing was written\n"
 
@@ -185,21 +185,25 @@ def test_the_shares_of_the_choice_of_bins_and_of_the_release_add_up():
     domain = Domain.coded({"a": 2})
     choosing, releasing = (Measuring(domain, 10, Fraction(granted)) for granted in (1, 9))
     with stoppable("rho 10") as spending:
-        count_spending(choosing, 0.1)
+        for one in running():
+            one.measure(choosing, 0.1)
         choosing.charge(Charge("bins", ("a",), Fraction(1)))
         assert spending.description.startswith("10 % of the budget (rho 10) was spent on noisy")
-        count_spending(releasing, 0.9)
+        for one in running():
+            one.measure(releasing, 0.9)
         releasing.charge(Charge("pairs", ("a",), Fraction(3)))
         assert spending.share == pytest.approx(0.4)
         spending.write(Path("out"))
         assert spending.description.endswith("files may be missing in out; delete the folder")
-    count_spending(releasing, 0.9)
+    for one in running():
+        one.measure(releasing, 0.9)
     assert spending.share == pytest.approx(0.4)
 
 
 def failing(measurer):
     with stoppable("epsilon 1"):
-        count_spending(measurer, 1.0)
+        for one in running():
+            one.measure(measurer, 1.0)
         raise ModelError("too large")
 
 

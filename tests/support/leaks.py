@@ -1,6 +1,5 @@
 """Faults that are planted into `synthesize`, by which a release tells of one row."""
 
-import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy import noise
 from dpmosaic.curator.analysis.release import Release
 from dpmosaic.party.sources.source import FileSource
+from dpmosaic.synthesis import one_table
 from dpmosaic.synthesis.learning import choice, first_step, learning, private_counts
 from dpmosaic.synthesis.learning.asking import Asking
 from dpmosaic.synthesis.learning.cells import Cells
@@ -16,8 +16,6 @@ from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form
 from dpmosaic.synthesis.learning.kinds import Texts
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from support.odd_rows import ROWS
-
-synthesizing = importlib.import_module("dpmosaic.synthesis.synthesize")
 
 
 def raw_counts_decide_a_kind(monkeypatch):
@@ -55,14 +53,14 @@ def exact_number_of_rows(monkeypatch):
 
 
 def a_refusal_on_the_exact_number_of_rows(monkeypatch):
-    begun = synthesizing.begun_without
+    begun = one_table.begun_without
 
     def refusing(cells, *arguments):
         if cells.records() > ROWS:
             raise DataError("too many rows")
         return begun(cells, *arguments)
 
-    monkeypatch.setattr(synthesizing, "begun_without", refusing)
+    monkeypatch.setattr(one_table, "begun_without", refusing)
 
 
 def half_the_noise_in_one_histogram(monkeypatch):
@@ -94,7 +92,7 @@ def a_row_that_counts_twice(monkeypatch):
 
 
 def types_of_the_real_frame(monkeypatch):
-    begun, table = synthesizing.begun_without, Release.table.func
+    begun, table = one_table.begun_without, Release.table.func
     held = {}
 
     def peeking(cells, *arguments):
@@ -104,7 +102,7 @@ def types_of_the_real_frame(monkeypatch):
     def leaking(self):
         return table(self).astype("object" if held["rows"]["age"].eq("unknown").any() else "string")
 
-    monkeypatch.setattr(synthesizing, "begun_without", peeking)
+    monkeypatch.setattr(one_table, "begun_without", peeking)
     monkeypatch.setattr(Release, "table", property(leaking))
 
 

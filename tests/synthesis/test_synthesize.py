@@ -219,7 +219,7 @@ def test_a_table_of_one_column_is_released():
     ],
 )
 def test_refuses_what_does_not_fit_before_anything_is_spent(options, error, message, monkeypatch):
-    monkeypatch.setattr("dpmosaic.synthesis.synthesize.release_among", _spending)
+    monkeypatch.setattr("dpmosaic.synthesis.one_table.release_among", _spending)
     with pytest.raises(error, match=message):
         synthesize(**options)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,7 +13,7 @@ from ..attributes.boolean import BooleanAttribute
 from ..attributes.categorical import CategoricalAttribute, Category
 from ..attributes.dates import DateAttribute
 from ..attributes.numeric import is_number
-from ..values import text_of
+from ..values import number_or_nan, text_of
 from .plain import extent, numbers, texts
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class Condition:
         wanted = {text_of(value) for value in self.listed}
         if values.dtype.kind != "f":
             return np.isin(values.astype(str), list(wanted))
-        listed: Mask = np.isin(values, [_number_or_nan(text) for text in wanted if text])
+        listed: Mask = np.isin(values, [number_or_nan(text) for text in wanted if text])
         return listed | np.isnan(values) if "" in wanted else listed
 
     def boundaries(self, attribute: Attribute) -> tuple[int, ...]:
@@ -139,7 +138,7 @@ def _listed_codes(attribute: Attribute, listed: tuple[Category | None, ...]) -> 
         return np.isin(texts(attribute), list(wanted))
     reached = extent(attribute)
     single = reached[:, 0] == reached[:, 1]
-    found: Mask = single & np.isin(reached[:, 0], [_number_or_nan(text) for text in wanted if text])
+    found: Mask = single & np.isin(reached[:, 0], [number_or_nan(text) for text in wanted if text])
     return found | np.isnan(reached[:, 0]) if "" in wanted else found
 
 
@@ -151,19 +150,12 @@ def _are_listed(attribute: Attribute, listed: tuple[Category | None, ...]) -> bo
     reached = extent(attribute)
     known = set(reached[reached[:, 0] == reached[:, 1], 0].tolist())
     without = np.isnan(reached[:, 0]).any()
-    return all(_number_or_nan(text) in known if text else without for text in wanted)
+    return all(number_or_nan(text) in known if text else without for text in wanted)
 
 
 def _bound(bound: float | str) -> float:
     """A bound as a number; of a date, microseconds since 1970."""
     return float(np.datetime64(bound, "us").astype(np.int64)) if isinstance(bound, str) else bound
-
-
-def _number_or_nan(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _is_category(value: object) -> bool:

@@ -16,14 +16,15 @@ program; the paper's text leaves them only the tenth for one-way marginals.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
 from ....common.privacy.budget import Budget
 from ...measurers.measurer import Measurer
+from ..mechanism import GaussianMechanism
 from ..parts.fitted import FittedModel, Report
 from ..parts.steps import PublicFacts, Step
 from .paper import PaperRun
@@ -32,31 +33,24 @@ from .settings import ABSynSettings
 
 
 @dataclass(frozen=True)
-class ABSyn(ABSynSettings):
+class ABSyn(ABSynSettings, GaussianMechanism):
     """Adaptive selection in a batch; all pairs have the same weight, whatever the workload.
 
     Parameters: see `ABSynSettings`.
     """
+
+    name: ClassVar[str] = "absyn"
 
     @classmethod
     def of_the_paper(cls) -> ABSyn:
         """The paper's parameters (section VI.B), with parallel fits."""
         return cls(variant="paper", estimator="parallel")
 
-    @property
-    def name(self) -> str:
-        """Name on the command line."""
-        return "absyn"
-
     def granted(self, budget: Budget) -> Fraction:
         """The exact calibration for the default, which is Gaussian; Theorem 4 for the paper's variant."""
         if self.variant == "paper":
             return budget.granted_by_bun_steinke()
         return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name, variant and parameters, for the certificate."""
-        return {"name": self.name, **asdict(self)}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """The same in both variants; see `Mechanism.steps`."""

@@ -23,7 +23,6 @@ from ..independent import one_way_marginals
 from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import consistent
-from ..parts.ending import averages_of
 from ..parts.fitted import FittedModel, Report
 from ..parts.run import Run
 from ..parts.scoring import SELECTED_BY, check_scores, measurable_cliques
@@ -101,7 +100,7 @@ class BatchRun(Run):
         wanted = self._workload.cliques
         return self._result(
             model,
-            averages=averages_of(self._measurer, wanted, self._used),
+            wanted,
             scored={clique: scored[clique] for clique in wanted if clique in scored},
             selected=selected,
             selection=SELECTED_BY,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
@@ -27,10 +27,7 @@ from .settings import GanSettings, training_step
 class DPGan(GanSettings):
     """A generative network for central data; parameters: see `GanSettings`."""
 
-    @property
-    def name(self) -> str:
-        """Name on the command line."""
-        return "dp-gan"
+    name: ClassVar[str] = "dp-gan"
 
     def describe(self) -> dict[str, Any]:
         """Name and parameters, for the certificate."""

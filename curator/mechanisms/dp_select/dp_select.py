@@ -14,7 +14,7 @@ Differentially Private Generative Adversarial Networks and Differentially Privat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
@@ -32,15 +32,12 @@ from .settings import SelectSettings
 class DPSelect(SelectSettings):
     """Selection from the pool of a DP-GAN; parameters: see `SelectSettings`."""
 
+    name: ClassVar[str] = "dp-select"
+
     @classmethod
     def of_the_paper(cls) -> DPSelect:
         """The paper's variant: one record at a time, T = 20, and its best epsilon ratio."""
         return cls(variant="paper", gan=0.2, reference="exact", marginals=0.1, candidates=20)
-
-    @property
-    def name(self) -> str:
-        """Name on the command line."""
-        return "dp-select"
 
     def describe(self) -> dict[str, Any]:
         """Name, variant and parameters, for the certificate."""

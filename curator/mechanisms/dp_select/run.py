@@ -22,7 +22,6 @@ from ..dp_gan.run import start_of, train
 from ..dp_gan.settings import TRAINING, training_step
 from ..parts.allocation import measurable, measure_split
 from ..parts.bounds import ScoredDistance, weighted_average
-from ..parts.ending import averages_of
 from ..parts.fitted import FittedModel, Report
 from ..parts.records import SelectedRecords
 from ..parts.run import Run
@@ -115,7 +114,7 @@ class SelectRun(Run):
         wanted = self._workload.cliques
         return self._result(
             model,
-            averages=averages_of(self._measurer, wanted, self._used),
+            wanted,
             scored={c: s for c, s in self._scored.items() if c in wanted},
             selected=model.cliques,
             selection=self.selected_by,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,9 @@ from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
 from ...pgm import archive
 
-FORMAT = "dpmosaic selected records 1"
-
 
 @dataclass(frozen=True, eq=False)
-class SelectedRecords:
+class SelectedRecords(archive.Archived):
     """Selected rows; a `ReleasedModel`.
 
     Attributes:
@@ -26,6 +23,9 @@ class SelectedRecords:
         cliques: the marginals by which they were selected.
         total: number of records; the sum of each marginal.
     """
+
+    format: ClassVar[str] = "dpmosaic selected records 1"
+    kind: ClassVar[str] = "selected records"
 
     table: Table
     cliques: tuple[Clique, ...]
@@ -56,30 +56,17 @@ class SelectedRecords:
         places = [rng.permutation(count) for _ in range(-(-rows // count))]
         return self.table.take(np.concatenate(places)[:rows])
 
-    def save(self, path: str | Path) -> None:
-        """Write the rows to one file in numpy's .npz format: one column of codes for each attribute."""
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """One column of codes for each attribute."""
         form = {
-            "format": FORMAT,
             "domain": self.table.domain.to_json(),
             "cliques": self.cliques,
             "total": float(self.total),
         }
-        columns = {f"codes_{name}": self.table.column(name) for name in self.table.domain}
-        archive.write(path, form, columns)
-
-    @classmethod
-    def load(cls, path: str | Path) -> SelectedRecords:
-        """Read what `save` wrote.
-
-        Raises:
-            DataError: the file cannot be read, or is not of this format.
-        """
-        return archive.read(path, cls._of_parts, "selected records")
+        return form, {f"codes_{name}": self.table.column(name) for name in self.table.domain}
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> SelectedRecords:
-        if form["format"] != FORMAT:
-            raise ValueError("another format")
         domain = Domain.from_json(form["domain"])
         table = Table.from_codes(domain, {name: arrays[f"codes_{name}"] for name in domain})
         return cls(table, tuple(map(tuple, form["cliques"])), float(form["total"]))

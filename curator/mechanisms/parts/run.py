@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
 from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.junction_tree import TreeGrowth
 from .allocation import measure_split, measure_step
 from .bounds import ScoredDistance
 from .ending import averages_of, ended
@@ -69,9 +70,20 @@ class Run:
         done = len(self._rounds) if number is None else number
         self._report(Progress(step, clique, done, self._spent_share()))
 
-    def _result(self, model: ReleasedModel, **found: Any) -> FittedModel:
-        """The result; see `ended`."""
-        return ended(self._measurer, self._steps, model, self._used, rounds=self._rounds, **found)
+    def _small(self, cliques: Iterable[Clique], model: MarkovRandomField, limit_mb: float) -> list[Clique]:
+        """The cliques inside the model, and those that keep it within a limit."""
+        growth, asked = TreeGrowth(self._domain, self._measured_cliques()), list(cliques)
+        return [
+            clique
+            for clique, cells in zip(asked, growth.cells_with(asked), strict=True)
+            if cells <= limit_mb * 2**17 or model.tree.home(clique) is not None
+        ]
+
+    def _result(self, model: ReleasedModel, wanted: Iterable[Clique] = (), **found: Any) -> FittedModel:
+        """The result, with error bounds for wanted cliques that were measured; see `ended`."""
+        averages = averages_of(self._measurer, wanted, self._used)
+        given = {"averages": averages, "rounds": self._rounds, **found}
+        return ended(self._measurer, self._steps, model, self._used, **given)
 
 
 class ScoredRounds(Run, ABC):
@@ -124,8 +136,7 @@ class ScoredRounds(Run, ABC):
         model = self._estimate(model)
         self._tell("last round", number=self._schedule.rounds)
         self._score(model, self._schedule.rounds)
-        averages = averages_of(self._measurer, self._weights, self._used)
-        return self._result(model, averages=averages, scored=self._scored, selection=self.selected_by)
+        return self._result(model, self._weights, scored=self._scored, selection=self.selected_by)
 
     def _one_way(self) -> Sequence[Measurement]:
         return measure_step(self._measurer, self._named["one-way"])

@@ -150,7 +150,7 @@ class PaperRun(Run):
             model = self._estimate(model)
             self._tell("last round")
         # No bounds: they hold for measured cells, not for sums that were spread over cells.
-        return self._result(model, averages={}, selection="exact marginals, read without noise", bounds=())
+        return self._result(model, selection="exact marginals, read without noise", bounds=())
 
     def _select(self, model: MarkovRandomField) -> tuple[Clique, Requirement] | None:
         """Algorithm 2, over the candidates that the budget pays for and that keep the model small enough."""

@@ -21,14 +21,15 @@ are public:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
 from ....common.privacy.budget import Budget
 from ...measurers.measurer import Measurer
+from ..mechanism import GaussianMechanism
 from ..parts.fitted import FittedModel, Report
 from ..parts.steps import PublicFacts, Step
 from .paper import PaperRun
@@ -37,26 +38,19 @@ from .settings import PPSynSettings
 
 
 @dataclass(frozen=True)
-class PPSyn(PPSynSettings):
+class PPSyn(PPSynSettings, GaussianMechanism):
     """Partitioned marginals, selected by contribution for each unit of budget; see `PPSynSettings`."""
+
+    name: ClassVar[str] = "ppsyn"
 
     @classmethod
     def of_the_paper(cls) -> PPSyn:
         """The shares of Algorithm 1; T is not given in the paper."""
         return cls(variant="paper", scores=0.1, rounds=50)
 
-    @property
-    def name(self) -> str:
-        """Name on the command line."""
-        return "ppsyn"
-
     def granted(self, budget: Budget) -> Fraction:
         """The exact calibration for the default, which is Gaussian; zCDP for the paper's variant."""
         return budget.granted(gaussian_only=self.variant == "default")
-
-    def describe(self) -> dict[str, Any]:
-        """Name, variant and parameters, for the certificate."""
-        return {"name": self.name, **asdict(self)}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """The steps of the variant; see `Mechanism.steps`."""

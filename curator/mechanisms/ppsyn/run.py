@@ -57,8 +57,7 @@ class PartitionRun(ScoredRounds):
         report: Report,
     ) -> None:
         steps = self.steps(config, measurer, workload)
-        weights = dict(zip(workload.cliques, workload.weights, strict=True))
-        candidates = {clique: weights[clique] for clique in by_name(steps)["round"].cliques}
+        candidates = workload.weights_of(by_name(steps)["round"].cliques)
         super().__init__(measurer, steps, candidates, config.max_model_mb, report)
         self._config = config
 

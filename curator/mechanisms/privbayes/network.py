@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,6 @@ from .inference import marginal_of
 from .levels import Levels, Node, Nodes, names
 
 Array = NDArray[np.float64]
-
-FORMAT = "dpmosaic network 1"
 
 Drawing = Literal["without-replacement", "with-replacement"]
 
@@ -49,7 +46,7 @@ class DrawingStep:
 
 
 @dataclass(frozen=True, eq=False)
-class BayesianNetwork:
+class BayesianNetwork(archive.Archived):
     """P(A_1, ..., A_d) as a product of P(child | parents) over the steps.
 
     A child whose coarser version was drawn before lies inside that version. Where a table has no counts for
@@ -63,6 +60,9 @@ class BayesianNetwork:
         total: number of records.
         drawing: method of `generate`.
     """
+
+    format: ClassVar[str] = "dpmosaic network 1"
+    kind: ClassVar[str] = "network"
 
     levels: Levels
     steps: tuple[DrawingStep, ...]
@@ -154,31 +154,18 @@ class BayesianNetwork:
             drawn[name] = level
         return found
 
-    def save(self, path: str | Path) -> None:
-        """Write the network to one file in numpy's .npz format, without pickled objects."""
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         form = {
-            "format": FORMAT,
             "domain": self.domain.to_json(),
             "group": self.levels.group,
             "steps": [[step.child, step.parents] for step in self.steps],
             "total": float(self.total),
             "drawing": self.drawing,
         }
-        archive.write(path, form, {f"counts_{place}": step.counts for place, step in enumerate(self.steps)})
-
-    @classmethod
-    def load(cls, path: str | Path) -> BayesianNetwork:
-        """Read a network that `save` wrote.
-
-        Raises:
-            DataError: the file cannot be read, or is not of this format.
-        """
-        return archive.read(path, cls._of_parts, "network")
+        return form, {f"counts_{place}": step.counts for place, step in enumerate(self.steps)}
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> BayesianNetwork:
-        if form["format"] != FORMAT:
-            raise ValueError("another format")
         steps = tuple(
             DrawingStep(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])
             for place, (child, parents) in enumerate(form["steps"])

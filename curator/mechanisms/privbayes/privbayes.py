@@ -16,14 +16,13 @@ protocols permits. The differences (docs/adr/0014-privbayes-over-parties.md):
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from fractions import Fraction
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
-from ....common.privacy.budget import Budget
 from ...measurers.measurer import Measurer
+from ..mechanism import GaussianMechanism
 from ..parts.fitted import FittedModel, Report
 from ..parts.steps import PublicFacts, Step
 from .paper import PaperRun
@@ -32,29 +31,18 @@ from .settings import PrivBayesSettings
 
 
 @dataclass(frozen=True)
-class PrivBayes(PrivBayesSettings):
+class PrivBayes(PrivBayesSettings, GaussianMechanism):
     """A Bayesian network from which rows can be drawn without replacement.
 
     Parameters: see `PrivBayesSettings`.
     """
 
+    name: ClassVar[str] = "privbayes"
+
     @classmethod
     def of_the_paper(cls) -> PrivBayes:
         """The paper's variant, with its shares of the budget."""
         return cls(variant="paper")
-
-    @property
-    def name(self) -> str:
-        """Name on the command line."""
-        return "privbayes"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """The exact calibration for Gaussian noise and post-processing (Lemma 2.1)."""
-        return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name, variant and parameters, for the certificate."""
-        return {"name": self.name, **asdict(self)}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """The steps of the variant; see `NetworkRun.steps`."""

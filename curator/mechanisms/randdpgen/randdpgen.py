@@ -18,9 +18,9 @@ Algorithm 2. `variant="paper"` follows its text (`paper`). The default differs:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
@@ -28,6 +28,7 @@ from ....common.data.workload import Workload
 from ....common.errors import DataError
 from ....common.privacy.budget import Budget
 from ...measurers.measurer import Measurer
+from ..mechanism import GaussianMechanism
 from ..parts.fitted import FittedModel, Report
 from ..parts.parameters import Cells, Positive, Share, Times, check_parameters
 from ..parts.steps import PublicFacts, Step
@@ -37,7 +38,7 @@ from .paper import PaperRun, steps_of_the_paper
 
 
 @dataclass(frozen=True)
-class RandDPGen:
+class RandDPGen(GaussianMechanism):
     """The mechanism of the RandDPGen paper, for partitioned tables.
 
     Attributes:
@@ -54,6 +55,8 @@ class RandDPGen:
         allocation: split of the first phase, by number of "cells", which minimises the expected error, or
             of "attributes", as in the paper's formula (line 4).
     """
+
+    name: ClassVar[str] = "randdpgen"
 
     variant: Literal["default", "paper"] = "default"
     alpha: Share = 0.3
@@ -77,11 +80,6 @@ class RandDPGen:
         return cls(variant="paper", alpha=0.1, beta=0.2, allocation="attributes")
 
     @property
-    def name(self) -> str:
-        """Name on the command line."""
-        return "randdpgen"
-
-    @property
     def paper(self) -> bool:
         """Whether the paper's text is followed."""
         return self.variant == "paper"
@@ -89,10 +87,6 @@ class RandDPGen:
     def granted(self, budget: Budget) -> Fraction:
         """The exact calibration for the default, which is Gaussian; Theorem 5.1 for the paper's variant."""
         return budget.granted_by_bun_steinke() if self.paper else budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name, variant and parameters, for the certificate."""
-        return {"name": self.name, **asdict(self)}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`.

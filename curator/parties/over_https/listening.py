@@ -13,6 +13,7 @@ from typing import Any
 
 from ....common.errors import DataError
 from ....common.processes.reread import Reread
+from ....common.processes.waiting import cut_off
 
 CONNECTIONS = 128
 """Most connections at one time, more than there are parties."""
@@ -122,12 +123,6 @@ def address_of(text: str, local: bool) -> tuple[str, int]:
             "127.0.0.1 behind a server that ends TLS"
         )
     return host, int(port)
-
-
-def cut_off(connection: socket.socket) -> None:
-    """Ends what another thread waits for, without touching its TLS."""
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def tls_of(certificate: Path, key: Path) -> Callable[[], ssl.SSLContext]:

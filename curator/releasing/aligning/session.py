@@ -16,13 +16,15 @@ from ....common.federation.card import as_text
 from ....common.federation.private_files import write_private
 from ....common.protocols.alignment.plan import AlignmentPlan
 from ...certificates.alignment import AlignmentCertificate
+from ...parties.alignments import Aligned
 from ...parties.asking import Asking
 from ...parties.client import Connection
 from ...parties.federation import Federation, connect
 from ...parties.home import CuratorHome
 from ...parties.journal import Journal
-from ...parties.private_folder import JOURNAL, journal_of, make_private, results_beside
+from ...parties.private_folder import JOURNAL, journal_of, results_beside
 from ..agreement import nothing_delivered
+from ..daemons import begin_journal
 from ..planning.alignment_order import AlignmentOrder, AlignmentProposal
 from ..planning.plan import ReleasePlan
 from .over_parties import align_over_parties
@@ -82,6 +84,11 @@ class AlignmentSession:
         fitting = [one for one in finished if self._fits(one, federation)]
         return max(fitting, key=lambda one: (one.created, one.alignment_id), default=None)
 
+    def held(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
+        """What all parties hold of the alignment, for the population of the plan; None if they hold none."""
+        found = self.find(links)
+        return None if found is None else found.for_population(self.order.population)
+
     def load(self, alignment_id: str) -> AlignmentCertificate:
         """A finished alignment.
 
@@ -107,7 +114,7 @@ class AlignmentSession:
                 links,
                 journal,
                 signer=self.home.keyring.identity,
-                identities={name: card.identity for name, card in self.home.cards().items()},
+                identities=self.home.identities(),
                 left_out=self.plan.left_out,
                 marks=self.home.marks(),
                 away_s=away_s,
@@ -149,10 +156,7 @@ class AlignmentSession:
         folder = self.unfinished_path
         if folder is not None:
             return Journal(journal_of(folder))
-        path = journal_of(self._folder / secrets.token_hex(8))
-        make_private(path.parent)
-        journal = Journal.create(path, self.plan.text)
-        journal.note_once("home", str(self.home.folder.resolve()).encode())
+        journal = begin_journal(journal_of(self._folder / secrets.token_hex(8)), self.plan, self.home)
         journal.note_once(_ORDER, self._digest())
         return journal
 

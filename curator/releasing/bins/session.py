@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,16 @@ from ....common.bounded import json_of
 from ....common.crypto.digests import sha256_of
 from ....common.data.coding import Coding
 from ....common.data.view import View
-from ....common.errors import DataError, MosaicError
+from ....common.errors import DataError
+from ....common.files.writing import write_text
 from ....common.measurement import Measurement
 from ....common.protocols.chosen import Chosen
-from ...mechanisms.parts.fitted import Report, ignore
 from ...parties.alignments import Aligned
-from ...parties.client import Connection
-from ...parties.home import CuratorHome
 from ...parties.journal import Journal
-from ...parties.private_folder import JOURNAL, make_private
+from ...parties.private_folder import JOURNAL
 from ...results import outputs as files
-from ..over_parties import order_of, release_over_parties
-from ..planning.plan import ReleasePlan
+from ..daemons import Daemons
+from ..over_parties import order_of
 from ..release import Released
 from .choosing import Choice, choice_of, chosen_by
 from .order import bins_order
@@ -41,15 +38,11 @@ class BinsSession:
     Attributes:
         folder: folder of its results.
         private: folder of its secret files.
-        home: folder of the curator.
-        plan: plan of the release that uses the bins.
-        journal: journal of that release, which notes the choice.
+        journal: journal of the release that uses the bins, which notes the choice.
     """
 
     folder: Path
     private: Path
-    home: CuratorHome
-    plan: ReleasePlan
     journal: Journal
 
     @property
@@ -69,77 +62,38 @@ class BinsSession:
         )
         return Choice(Chosen(*release, coding, form["labels_delta"]), before)
 
-    def choose(
-        self,
-        links: Sequence[Sequence[Connection]],
-        dealers: Mapping[str, Connection],
-        aligned: Aligned | None,
-        away_s: float = 0.0,
-        report: Report = ignore,
-    ) -> Choice:
+    def choose(self, daemons: Daemons, aligned: Aligned | None) -> Choice:
         """Makes or resumes the choice, once; the parties charge it once.
 
         Args:
-            links: connections to the plan's parties, slice by slice.
-            dealers: connections to the plan's dealers, by name.
+            daemons: those of the plan of the release that uses the bins.
             aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
-            away_s: seconds to wait for an unavailable party.
-            report: called after every step.
 
         Raises:
             MosaicError: it stopped; the same call resumes it, unless a party refused it for good.
         """
-        known = self.noted_choice
+        known, path, plan = self.noted_choice, self.private / JOURNAL, daemons.plan
         if known is not None:
-            with contextlib.suppress(DataError), contextlib.closing(self._journal()) as own:
+            with contextlib.suppress(DataError), contextlib.closing(daemons.journal_at(path)) as own:
                 # The curator died before it noted that the choice is finished.
                 own.finish()
             return known
-        share = self.plan.bins_share
-        assert share is not None, "only the bins of open attributes are chosen"
-        order = order_of(self.plan)
-        choosing = bins_order(order, share)
-        with contextlib.closing(self._journal()) as own, own.locked():
+        assert plan.bins_share is not None, "only the bins of open attributes are chosen"
+        order = order_of(plan)
+        choosing = bins_order(order, plan.bins_share)
+        with daemons.needed_by(self.journal, path) as own:
 
             def publish(made: Released) -> dict[str, str]:
-                coding = chosen_by(made, choosing, order, self.plan.domain)
-                domain = coding.domain(self.plan.domain)
-                files.write_text(self.folder / files.DOMAIN, files.json_text(domain.to_json()))
+                domain = chosen_by(made, choosing, order, plan.domain).domain(plan.domain)
+                write_text(self.folder / files.DOMAIN, files.json_text(domain.to_json()))
                 return {files.DOMAIN: sha256_of(self.folder / files.DOMAIN)}
 
-            try:
-                made = release_over_parties(
-                    self.plan,
-                    links,
-                    own,
-                    signer=self.home.keyring.identity,
-                    identities={name: card.identity for name, card in self.home.cards().items()},
-                    dealers=dealers,
-                    aligned=aligned,
-                    order=choosing,
-                    marks=self.home.marks(),
-                    publish=publish,
-                    away_s=away_s,
-                    report=report,
-                )
-            except MosaicError:
-                if own.abandoned:
-                    self.journal.abandon()
-                raise
+            made = daemons.release(own, choosing, aligned, publish)
             files.write_certificate(self.folder, made.certificate)
-            choice = choice_of(made, own.release_id, choosing, order, self.plan.domain)
+            choice = choice_of(made, own.release_id, choosing, order, plan.domain)
             self.journal.note_once(_CHOSEN, _encode_choice(choice))
             own.finish()
         return choice
-
-    def _journal(self) -> Journal:
-        path = self.private / JOURNAL
-        if not path.exists():
-            make_private(self.private)
-            created = Journal.create(path, self.plan.text)
-            created.note_once("home", str(self.home.folder.resolve()).encode())
-            return created
-        return Journal(path)
 
 
 def _encode_choice(choice: Choice) -> bytes:

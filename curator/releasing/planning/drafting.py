@@ -32,7 +32,7 @@ delta = 1e-9
                                 # number: with up to so many rows of one slice, with more noise. Every party
                                 # needs a key column and max_rows_per_person
 adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-remove"
-protocol = "masked"             # or "indicator", "trusted": see the README
+protocol = "masked"             # or "indicator", "trusted": see docs/protocols.md
 collusions = 1                  # masked: number of parties that may collude
 {dealers}# check = "one-hot"             # masked: parties prove that they open each record once
 # sample = 1000000              # masked: rows that marginals across parties use; by default all, at most 10^7

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....common.about import About
 from ....common.bounded import read_bytes, toml_of
@@ -29,6 +29,9 @@ from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
 from .tables import PlannedTables, check_protocol
+
+if TYPE_CHECKING:
+    from ...parties.client import Connection
 
 _CALLS = {"call_seconds": "call_s", "tries": "tries", "away_seconds": "away_s"}
 """Keys of [network] -> fields of `RetryPolicy`."""
@@ -179,6 +182,10 @@ class ReleasePlan:
     def participants(self) -> tuple[str, ...]:
         """Names of all that the curator connects to: the parties, then the dealers that are none."""
         return (*self.parties, *self.other_dealers)
+
+    def by_slices(self, links: Mapping[str, Connection]) -> list[list[Connection]]:
+        """The connections to its parties, slice by slice."""
+        return [[links[name] for name in names] for names in self.slices]
 
 
 def _retry_policy(network: Mapping[str, Any]) -> RetryPolicy:

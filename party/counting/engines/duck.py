@@ -19,11 +19,11 @@ from ....common.data.domain import Domain
 from ....common.data.gaps import readable
 from ....common.data.table import code_dtype
 from ....common.data.values import RawColumn, read_texts, refuse_rows
+from ....common.processes.private_folders import PrivateFolder
 from ...sources.cells import ZONED, cells_for, in_local_time
 from ...sources.source import CONFIG, Scanned
 from ...sources.sql import quote
 from .engine import Engine
-from .folders import PrivateFolder
 from .kinds import Kind
 from .names import text_of
 
@@ -179,7 +179,7 @@ class DuckEngine(Engine):
     def close(self) -> None:
         """See `Engine`; deletes the codes."""
         self._connection.close()
-        self._folder.delete()
+        self._folder.close()
 
     def _attach(self) -> None:
         self._query(f"SET memory_limit = '{_MEMORY}'")

@@ -70,11 +70,6 @@ class NumberDistance:
             return None
         return abs(self.synthetic.mean - self.real.mean) / abs(self.real.mean)
 
-    @property
-    def atom_error(self) -> float:
-        """The largest difference of the shares of an atom."""
-        return max(abs(real - synthetic) for real, synthetic in self.atoms.values())
-
 
 def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
     """The distance of every attribute that holds numbers, the largest Kolmogorov distance first."""

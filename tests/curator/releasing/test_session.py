@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.curator.related.session import RelatedSession
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
@@ -154,3 +155,14 @@ def test_a_setting_that_the_mechanism_does_not_have_begins_no_release(begun_with
     with pytest.raises(DataError, match="did you mean 'time_limit'"):
         begun_with(PLAN, {"timelimit": "5"})
     assert not (tmp_path / "out.private").exists()
+
+
+@pytest.mark.parametrize("kind", [lambda session: session, RelatedSession], ids=["table", "related tables"])
+def test_begins_nothing_while_a_clock_is_wrong(begun, monkeypatch, kind):
+    def refuse(home, links):
+        raise DataError("the clock of a is wrong")
+
+    monkeypatch.setattr(CuratorHome, "links", lambda *_: contextlib.nullcontext({}))
+    monkeypatch.setattr(CuratorHome, "check_times", refuse)
+    with pytest.raises(DataError, match="the clock of a is wrong"):
+        kind(Session.resume(begun, None, False)).run()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, code_dtype
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.processes.private_folders import empty
 from dpmosaic.party.counting.codes import Codes
 from dpmosaic.party.counting.engines.duck import DuckEngine
-from dpmosaic.party.counting.engines.folders import empty
 from dpmosaic.party.counting.placed import PlacedSpool, placed_bytes
 from dpmosaic.party.counting.rows import CountedRows
 from dpmosaic.party.counting.spool import Spool, spool_bytes, spooled_rows
@@ -89,8 +89,8 @@ def test_a_file_that_is_gone_is_refused(tmp_path):
 def test_a_new_party_deletes_what_a_killed_one_left(tmp_path):
     folder = tmp_path / "codes"
     empty(folder)
-    (folder / "codes-left").mkdir()
-    (folder / "codes-left" / "000000.parquet").write_bytes(b"codes")
+    (folder / "dpmosaic-rows-left").mkdir()
+    (folder / "dpmosaic-rows-left" / "000000.parquet").write_bytes(b"codes")
     folder.chmod(0o755)
     (folder / "of somebody else").touch()
     empty(folder)

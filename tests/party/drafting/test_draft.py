@@ -119,7 +119,7 @@ def test_a_short_domain_file_is_a_draft_too(tmp_path):
 
 
 def test_a_draft_that_cannot_be_read_or_written_is_refused(draft, tmp_path):
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match="cannot write"):
         draft.save(tmp_path / "none" / "draft.json")
     path = tmp_path / "draft.json"
     path.write_text('{"a": {"type": "numerical"}}')

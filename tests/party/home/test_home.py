@@ -338,7 +338,7 @@ def test_codes_of_rows_are_in_the_folder_and_only_those_that_a_killed_party_left
         connection.execute(f"COPY (SELECT unnest([0, 1, 1]) AS a) TO '{rows}'")
     query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY a"
     (home.folder / "policy.toml").write_text(f'[source]\ndomain = "domain.json"\nquery = "{query}"\n')
-    left = home.folder / CODES / "codes-left" / "000000.parquet"
+    left = home.folder / CODES / "dpmosaic-rows-left" / "000000.parquet"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"codes")
     with home.open_role() as opened:

@@ -1,0 +1,70 @@
+"""Writes files: as a whole or not at all, and with one error if they cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import DataError
+from ..showing.telling import write
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A draft in the same folder, which gets the name if all goes well and is removed otherwise.
+
+    Args:
+        path: of the file; another one there is replaced.
+
+    Yields:
+        The path of the draft, at which there is no file yet.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    draft.unlink(missing_ok=True)
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def told_if_unwritable(path: Path, instead: str = "choose another path") -> Iterator[None]:
+    """Says of a file or folder that it cannot be written, and why.
+
+    Args:
+        path: the file or folder.
+        instead: what to do.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as cause:
+        raise DataError(f"cannot write {path}: {cause.strerror or cause}; {instead}") from cause
+
+
+def write_text(path: Path, content: str) -> None:
+    """Writes a text file; creates its folder if it is missing.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    with told_if_unwritable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+
+def print_or_write(text: str, out: Path | None) -> None:
+    """Prints a text of several lines, or writes it into a file.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    if out is None:
+        write(text)
+    else:
+        write_text(out, text)
