@@ -28,8 +28,8 @@ from scipy.sparse import csr_array
 from ...common.data.domain import Clique
 from ...common.data.grouping import grouped
 from ..results.evidence import Evidence
-from .inside import inside_bins
-from .variation import Prior
+from .unmeasured.inside import inside_bins
+from .unmeasured.variation import Prior
 
 Array = NDArray[np.float64]
 

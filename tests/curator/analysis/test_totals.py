@@ -15,9 +15,9 @@ from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.curator.analysis import totals as module
-from dpmosaic.curator.analysis.inside import inside_bins
 from dpmosaic.curator.analysis.totals import Support, totals
-from dpmosaic.curator.analysis.variation import ALONE, LEAST_KAPPA, kappa_of, typical
+from dpmosaic.curator.analysis.unmeasured.inside import inside_bins
+from dpmosaic.curator.analysis.unmeasured.variation import ALONE, LEAST_KAPPA, kappa_of, typical
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import group_sums
-from ...common.data.view import View
-from ..results.evidence import Evidence, Known
+from ....common.data.domain import Clique, Domain
+from ....common.data.grouping import group_sums
+from ....common.data.view import View
+from ...results.evidence import Evidence, Known
 from .pairs import Axis, Pair, directions, indicators
 
 Array = NDArray[np.float64]

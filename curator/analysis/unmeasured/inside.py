@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.dates import bins_of
-from ...common.data.attributes.inside_bins import divide
-from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.domain import Clique
-from ..results.evidence import Evidence
+from ....common.data.attributes.dates import bins_of
+from ....common.data.attributes.inside_bins import divide
+from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.domain import Clique
+from ...results.evidence import Evidence
 from .variation import LEAST_KAPPA, margin_of
 
 Array = NDArray[np.float64]
@@ -42,9 +42,9 @@ def inside_bins(evidence: Evidence, clique: Clique, codes: NDArray[np.int64], we
             several = np.flatnonzero(bins.reach[:, 1] > bins.reach[:, 0])
             shares = margin_of(evidence, name)[several]
             if shares.any():
-                released = np.bincount(column, weights, len(bins.reach))[: len(bins.reach)]
+                released: Array = np.bincount(column, weights, len(bins.reach)).astype(np.float64)
                 even = float(shares @ shares) / float(shares.sum()) ** 2
-                found = max(found, even, _error_at_ends(bins, released, several))
+                found = max(found, even, _error_at_ends(bins, released[: len(bins.reach)], several))
     return found
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.dates import bins_of
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.dates import bins_of
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -101,16 +101,16 @@ class Pair:
         parts = [[part[axis.codes[first]] for part in axis.asked] for axis in (one, other)]
         more = (1 - one.others, 1 - other.others)
         blocks = [
-            *(_normed(codes[1] * part[:, None], weights, other.others * more[0]) for part in parts[0]),
-            *(_normed(codes[0] * part[:, None], weights, one.others * more[1]) for part in parts[1]),
+            *(rescale(codes[1] * part[:, None], weights, other.others * more[0]) for part in parts[0]),
+            *(rescale(codes[0] * part[:, None], weights, one.others * more[1]) for part in parts[1]),
             *(
-                _normed(csr_array((a * b)[:, None]), weights, more[0] * more[1])
+                rescale(csr_array((a * b)[:, None]), weights, more[0] * more[1])
                 for a, b in product(*parts)
                 if more[0] * more[1] > 0
             ),
         ]
         asked = csr_array(hstack([csr_array((len(weights), 0)), *blocks]))
-        return cls(cells, *codes, weights, kappa, one.others * other.others, asked)
+        return cls(cells, codes[0], codes[1], weights, kappa, one.others * other.others, asked)
 
     def interaction(self, weighted: Array) -> Array:
         """The gradient of the error in what a function depends on the pair alone, by kappa squared.
@@ -137,7 +137,7 @@ class Pair:
         return found
 
 
-def _normed(functions: csr_array, weights: Array, variance: float) -> csr_array:
+def rescale(functions: csr_array, weights: Array, variance: float) -> csr_array:
     """Functions of cells with a mean square, in the metric of these weights; shape (cells, functions)."""
     functions = csr_array(functions)
     squares = functions.power(2).T @ weights
