@@ -8,6 +8,7 @@ categories that they hold), and generated ones with what intervals may stumble o
 - `atoms`: amounts of which most are zero or round, with a long tail.
 - `twins`: numbers that nearly follow from each other, and a column that another one repeats.
 - `clinic`: 500 rows of six columns.
+- `codes`: categories of 300 and 45 values, on which amounts and other categories depend.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from intervals import PAY, pay
+from intervals import PAY, pay, read
 from raw_files import FILES
 
 from dpmosaic.common.data.domain import Domain
@@ -41,8 +42,23 @@ OF_R = {
 RAW = ("penguins", "fair", "flchain", "storms", "diamonds")
 
 
-def table_of(name: str) -> tuple[Domain, Columns]:
-    """The domain of a table, and its columns as they are read."""
+def table_of(name: str, data: Path | None = None, rows: int = MOST_ROWS) -> tuple[Domain, Columns]:
+    """The domain of a table, and the columns of a random sample of at most so many rows as they are read.
+
+    Args:
+        name: one of `TABLES`.
+        data: folder of those of `PUBLIC`.
+        rows: how many rows, at most.
+    """
+    domain, columns = _whole(name, data)
+    return domain, _columns(_sampled(pd.DataFrame(columns), rows))
+
+
+def _whole(name: str, data: Path | None) -> tuple[Domain, Columns]:
+    if name in PUBLIC:
+        if data is None:
+            raise SystemExit(f"{name}: expected --data, the folder of the public tables; give it")
+        return read(name, data)
     if name in RAW:
         return _raw(name)
     if name in OF_R:
@@ -62,8 +78,8 @@ def _raw(name: str) -> tuple[Domain, Columns]:
     return domain, _columns(_sampled(pd.DataFrame(columns)))
 
 
-def _sampled(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.sample(min(len(rows), MOST_ROWS), random_state=0)
+def _sampled(table: pd.DataFrame, rows: int = MOST_ROWS) -> pd.DataFrame:
+    return table if len(table) <= rows else table.sample(rows, random_state=0)
 
 
 def _columns(rows: pd.DataFrame) -> Columns:
@@ -163,10 +179,32 @@ def _clinic(rng: np.random.Generator) -> Mapping[str, Any]:
     }
 
 
+def _codes(rng: np.random.Generator) -> Mapping[str, Any]:
+    rows, shares = 4_000, 1 / np.arange(1, 301)
+    code = rng.choice(300, rows, p=shares / shares.sum())
+    chapter = np.where(rng.random(rows) < 0.9, code % 8, rng.integers(0, 8, rows))
+    district = (code // 4 + rng.poisson(6, rows)) % 45
+    sex = rng.random(rows) < 0.3 + 0.4 * rng.random(300)[code]
+    cost = np.round(np.exp(5 + rng.normal(0, 0.5, 300)[code] + rng.normal(0, 0.8, rows)))
+    stay = np.minimum(rng.poisson(1 + 4 * rng.random(300)[code]), 30)
+    again = rng.random(rows) < 0.1 + 0.5 * rng.random(45)[district] * (chapter < 4)
+    return {
+        "code": _named(code, "c"),
+        "chapter": _named(chapter, "h"),
+        "district": _named(district, "d"),
+        "sex": _named(sex, "x"),
+        "cost": np.minimum(cost, 20_000),
+        "stay": stay,
+        "again": _named(again, "a"),
+    }
+
+
 GENERATED: Mapping[str, Callable[[np.random.Generator], Mapping[str, Any]]] = {
     "shops": _shops,
     "atoms": _atoms,
     "twins": _twins,
     "clinic": _clinic,
+    "codes": _codes,
 }
-TABLES = ("pay", *GENERATED, *OF_R, *RAW)
+PUBLIC = ("adult", "nltcs", "titanic", "br2000", "loans", "nist2019")
+TABLES = ("pay", *GENERATED, *OF_R, *RAW, *PUBLIC)

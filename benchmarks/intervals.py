@@ -322,7 +322,9 @@ def frame_of(domain: Domain, raw: Mapping[str, Any]) -> pd.DataFrame:
         else:
             first = domain[name].decode(np.array([0]), np.random.default_rng(0))[0]
             whole = isinstance(first, int | np.integer)
-            columns[name] = pd.to_numeric(raw[name]).astype(object) if whole else pd.Series(raw[name])
+            columns[name] = (
+                pd.to_numeric(raw[name]).astype(np.int64).astype(object) if whole else pd.Series(raw[name])
+            )
     return pd.DataFrame(columns)
 
 

@@ -42,7 +42,7 @@ from ..results.frames import typed_frame
 from ..results.outputs import warning_of, write_table
 from ..results.table_format import TableFile
 from .published import Published, evidence_of
-from .variation import ALONE, kappa_of
+from .unmeasured.variation import ALONE, kappa_of
 
 Array = NDArray[np.float64]
 

@@ -28,7 +28,8 @@ from scipy.sparse import csr_array
 from ...common.data.domain import Clique
 from ...common.data.grouping import grouped
 from ..results.evidence import Evidence
-from .variation import Prior, inside_bins
+from .unmeasured.inside import inside_bins
+from .unmeasured.variation import Prior
 
 Array = NDArray[np.float64]
 
@@ -145,7 +146,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     # A constant has no error: its sum over the table is known with the number of records.
     rest -= terms.spread @ rest / terms.spread.sum()
     within = 0.0 if inside is None else inside
-    spread_evenly = inside_bins(evidence, support.clique) ** 2 * within
+    spread_evenly = inside_bins(evidence, support.clique, support.codes, weights) ** 2 * within
     noisy = parts * terms.sigmas[:, None]
     # The number of records may have noise of its own; it counts with what interactions leave of a mean.
     counted = evidence.records_sigma * (means - parts.T @ terms.released / records)

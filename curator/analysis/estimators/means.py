@@ -294,6 +294,8 @@ def _groups_by(published: Published, places: Places, names: Sequence[str], chose
             raise DataError(
                 f"by: expected at most {MEANS_GROUPS} groups, got more; name columns with fewer values"
             )
+    if not groups:
+        raise DataError("by: expected a column with values in the release's rows, got none; name another")
     return groups
 
 

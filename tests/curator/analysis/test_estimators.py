@@ -214,6 +214,14 @@ def test_a_group_in_which_all_rows_agree_has_no_interval():
     assert np.isfinite(found["school=high"].low)
 
 
+def test_groups_need_a_value_that_occurs_in_the_release():
+    missing = people(3)
+    missing["income"] = np.nan
+    one = survey(coded(missing), measured(coded(REAL), 5.0, 1))
+    with pytest.raises(DataError, match="by: expected a column with values"):
+        mean(one, "age", by="income")
+
+
 def test_what_was_not_measured_has_no_interval():
     one = survey(OTHER, measured(coded(REAL), 1.0, 0, largest=1))
     found = linear(one, "income ~ age")

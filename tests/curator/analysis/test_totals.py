@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.inside_bins import divide
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import group_sums
@@ -15,7 +16,8 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.curator.analysis import totals as module
 from dpmosaic.curator.analysis.totals import Support, totals
-from dpmosaic.curator.analysis.variation import ALONE, LEAST_KAPPA, inside_bins, kappa_of, typical
+from dpmosaic.curator.analysis.unmeasured.inside import inside_bins
+from dpmosaic.curator.analysis.unmeasured.variation import ALONE, LEAST_KAPPA, kappa_of, typical
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))
@@ -118,9 +120,37 @@ def prior_of(spread, kappa):
     for name in DOMAIN:
         found += ALONE**2 * metric @ means[name,]
     for first, second in PAIRS:
-        without = (one - means[first,]) @ (one - means[second,]) @ (one - means[first,])
-        found += kappa**2 * metric @ without @ means[first, second]
+        alone = (one - means[second,]) @ (one - means[first,]) @ means[first, second]
+        found += kappa**2 * alone.T @ metric @ sizes_of(spread, first, second) @ alone
     return found
+
+
+def sizes_of(spread, first, second):
+    """By how much errors in functions of a pair differ from those in trends and common codes, as a matrix."""
+
+    def onto(functions):
+        weighed = functions.T * spread
+        return functions @ np.linalg.pinv(weighed @ functions) @ weighed
+
+    asked, others = zip(*(asked_of(spread, name) for name in (first, second)), strict=True)
+    found = others[0] * others[1] * np.eye(len(EVERY))
+    for one, name, other in ((0, second, 1), (1, first, 0)):
+        share = others[other] * (1 - others[one])
+        found += share * sum(onto(part[:, None] * indicators((name,))) for part in asked[one])
+    both = (1 - others[0]) * (1 - others[1])
+    return found + both * sum(onto((a * b)[:, None]) for a, b in itertools.product(*asked))
+
+
+def asked_of(spread, name):
+    """The trend and the common code at each combination, uncorrelated; and the size of errors in others."""
+    codes = EVERY[:, DOMAIN.names.index(name)]
+    shares = np.bincount(codes, spread) / spread.sum()
+    root = np.sqrt(spread)
+    functions = np.column_stack([np.ones(len(EVERY)), codes, codes == shares.argmax()])
+    apart = np.linalg.qr(root[:, None] * functions)
+    kept = np.abs(np.diagonal(apart.R)) > 1e-9 * root.max()
+    found = (apart.Q / root[:, None])[:, kept].T[1:]
+    return found, min(1.0, len(found) / (1 / (shares**2).sum() - 1))
 
 
 def indicators(names, groups=()):
@@ -292,15 +322,36 @@ def test_the_error_inside_bins_covers_that_of_an_exponential_density(bins):
     off = np.diff(mean_below).sum() / below[-1] - shares @ (edges[:-1] + edges[1:]) / 2
     domain = Domain((NumericAttribute("x", 0, 4, bins),))
     known = {("x",): Known(1000 * (shares - 1 / bins), 1.0)}
-    relative = inside_bins(Evidence(domain, 1000.0, known), ("x",))
+    counts = 1000 * shares
+    relative = inside_bins(Evidence(domain, 1000.0, known), ("x",), np.arange(bins)[:, None], counts)
     deviation = math.sqrt(shares @ np.diff(edges) ** 2 / 12)
-    assert relative == pytest.approx(max(LEAST_KAPPA, shares @ shares))
     assert abs(off) < relative * deviation < 4 * abs(off)
+
+
+def test_the_last_bin_may_be_far_wider_than_the_density_that_is_drawn_in_it():
+    """Thin neighbours make the density steep, and a mean of 1.0 and more becomes one near the bin's start."""
+    bins = NumericAttribute("x", 0, 100, 4, edges=(0, 1, 2, 3, 100))
+    known = {("x",): Known(np.array([200.0, 50.0, -150.0, -100.0]), 10.0)}
+    counts, codes = np.array([450.0, 300.0, 100.0, 150.0]), np.arange(4)[:, None]
+    relative = inside_bins(Evidence(Domain((bins,)), 1000.0, known), ("x",), codes, counts)
+    drawn = divide(bins, counts, ())
+    inside = math.sqrt(counts @ drawn.variances / 1000)
+    # What matters of the column's mean: 15 % of the records may have one that is half as far as the middle.
+    assert relative * inside == pytest.approx(0.15 * (51.5 - drawn.means[3]) / 2, rel=0.02)
+
+
+def test_in_even_bins_the_ends_are_as_good_as_the_others():
+    domain = Domain((NumericAttribute("x", 0, 40, 40),))
+    known = {("x",): Known(np.zeros(40), 1.0)}
+    counts = np.full(40, 25.0)
+    assert inside_bins(Evidence(domain, 1000.0, known), ("x",), np.arange(40)[:, None], counts) == LEAST_KAPPA
 
 
 def test_single_values_have_no_error_inside():
     domain = Domain((NumericAttribute("x", 0, 3, 4), CategoricalAttribute("g", ("a", "b"))))
-    assert inside_bins(Evidence(domain, 1000.0, {}), ("x", "g")) == LEAST_KAPPA
+    codes = np.array(list(itertools.product(range(4), range(2))))
+    found = inside_bins(Evidence(domain, 1000.0, {}), ("x", "g"), codes, np.full(8, 125.0))
+    assert found == LEAST_KAPPA
 
 
 def test_the_error_of_a_pair_is_learned_from_those_that_were_measured():
@@ -324,6 +375,24 @@ def test_the_error_of_a_pair_is_learned_from_those_that_were_measured():
 def test_without_measured_pairs_anything_may_be_in_a_pair():
     known = {(name,): Known(np.zeros(DOMAIN[name].size), 10.0) for name in DOMAIN}
     assert typical(Evidence(DOMAIN, 1000.0, known)) == 1
+
+
+def test_an_error_in_many_codes_is_small_in_each_of_them():
+    """Of eight even codes, other functions than the trend and one code have 2 / 7 of their variance."""
+    names, codes = ("x", "y"), np.array(list(itertools.product(range(8), repeat=2)))
+    domain = Domain(tuple(CodedAttribute(name, 8) for name in names))
+    unmeasured = Evidence(domain, 6400.0, {}, {names: 1.0})
+    trend = np.arange(8) - 3.5
+    # Orthogonal to the trend, and zero at the code that is taken as the most common one of equals.
+    other = np.array([0, 1, -2, 1, 0, 0, 0, 0.0])
+    functions = np.column_stack(
+        [trend[codes[:, 0]] * trend[codes[:, 1]], other[codes[:, 0]] * trend[codes[:, 1]]]
+    )
+    functions = np.column_stack([functions, other[codes[:, 0]] * other[codes[:, 1]]])
+    found = totals(unmeasured, Support(names, codes, np.full(64, 100.0)), functions)
+    relative = np.diag(found.unexplained) / np.diag(found.sampling) / 6400
+    kappa = kappa_of(unmeasured, names)
+    assert relative == pytest.approx(LEAST_KAPPA**2 + kappa**2 * np.array([1, 2 / 7, 4 / 49]))
 
 
 def test_repeated_combinations_are_as_good_as_one():

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ...common.data.attributes.dates import bins_of
-from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import group_sums
-from ...common.data.view import View
-from ..results.evidence import Evidence, Known
+from ....common.data.domain import Clique, Domain
+from ....common.data.grouping import group_sums
+from ....common.data.view import View
+from ...results.evidence import Evidence, Known
+from .pairs import Axis, Pair, directions, indicators
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -39,6 +39,9 @@ ALONE = 0.3
 _OF_BOUND = 0.25
 """Error of a release in a pair that was not measured, as a share of its L1 bound; see ADR 123."""
 
+_LARGEST_DISTANCE = 2.0
+"""L1 distance of two distributions, at most."""
+
 _REWEIGHTED = 10
 
 
@@ -51,7 +54,7 @@ def kappa_of(evidence: Evidence, pair: Clique) -> float:
     measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
     if measured or pair not in evidence.bounds:
         return typical(evidence)
-    return min(1.0, max(LEAST_KAPPA, _OF_BOUND * evidence.bounds[pair]))
+    return max(LEAST_KAPPA, _OF_BOUND * min(evidence.bounds[pair], _LARGEST_DISTANCE))
 
 
 @lru_cache(maxsize=16)
@@ -60,7 +63,7 @@ def typical(evidence: Evidence) -> float:
 
     With a standard error of the mean square; 1 if no pair was measured.
     """
-    margins = {name: _margin(evidence, name) for name in evidence.domain}
+    margins = {name: margin_of(evidence, name) for name in evidence.domain}
     found = [
         _energy(evidence.domain, view, known, margins, evidence.records)
         for view, known in evidence.views.items()
@@ -68,24 +71,6 @@ def typical(evidence: Evidence) -> float:
     ]
     energies = np.array([one for one in found if one is not None])
     return _root_mean_square(*energies.T) if len(energies) else 1.0
-
-
-def inside_bins(evidence: Evidence, clique: Clique) -> float:
-    """The relative error of a release in how values lie inside bins, which no measurement says; at most 1.
-
-    Values are spread as if a density were even within a bin, on the column's scale. Over K bins that hold
-    about as many records each, a density that falls to nothing makes a bin's mean off by about 1 / K of the
-    deviation inside: an exponential one by .58 / K. K is the effective number of the bins of several values.
-    """
-    found = LEAST_KAPPA
-    for name in clique:
-        bins = bins_of(evidence.domain[name])
-        if bins is not None:
-            several = np.flatnonzero(bins.reach[:, 1] > bins.reach[:, 0])
-            shares = _margin(evidence, name)[several]
-            if shares.any():
-                found = max(found, float(shares @ shares) / float(shares.sum()) ** 2)
-    return found
 
 
 def _root_mean_square(squares: Array, variances: Array) -> float:
@@ -98,7 +83,7 @@ def _root_mean_square(squares: Array, variances: Array) -> float:
     return min(1.0, math.sqrt(max(mean + error, LEAST_KAPPA**2)))
 
 
-def _margin(evidence: Evidence, name: str) -> Array:
+def margin_of(evidence: Evidence, name: str) -> Array:
     """Shares of an attribute's codes, as measured, without negative ones."""
     size = evidence.domain[name].size
     known = evidence.known.get((name,))
@@ -125,7 +110,7 @@ def _energy(
         shape = (len(margin),)
         shares = group_sums(margin, shape, (labels,) if labels else ())
         means = group_sums(codes, shape, (labels,) if labels else ()) / np.maximum(shares, 1e-12)
-        functions.append(_directions(means, shares))
+        functions.append(directions((means,), shares))
     cells = known.values.reshape(view.shape(domain))
     squares, variances = [], []
     for one, other in product(*functions):
@@ -137,19 +122,6 @@ def _energy(
         return None
     variance = float(np.mean(variances)) / records**2
     return float(np.mean(squares)) / records**2 - variance, variance
-
-
-def _directions(codes: Array, shares: Array) -> list[Array]:
-    """The trend of codes, and the most common one against the others, both standardised."""
-    found: list[Array] = []
-    for values in (codes, (np.arange(len(codes)) == int(shares.argmax())).astype(np.float64)):
-        centred = values - shares @ values
-        for before in found:
-            centred = centred - (shares * before) @ centred * before
-        spread = math.sqrt(float(shares @ centred**2))
-        if spread > 1e-3:
-            found.append(centred / spread)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +144,7 @@ class Prior:
     spread: Array
     base: float
     singles: tuple[csr_array, ...]
-    pairs: tuple[_Pair, ...]
+    pairs: tuple[Pair, ...]
     thin: csr_array
 
     @classmethod
@@ -189,12 +161,13 @@ class Prior:
             thin: attribute -> at which combinations its code alone is thin, shape (n,).
         """
         varied = [place for place, name in enumerate(clique) if np.ptp(codes[:, place]) > 0]
+        axes = {one: Axis.of(evidence.domain[clique[one]], codes[:, one], spread) for one in varied}
         pairs = tuple(
-            _Pair.of(codes[:, one], codes[:, other], spread, kappa_of(evidence, (clique[one], clique[other])))
+            Pair.of(axes[one], axes[other], spread, kappa_of(evidence, (clique[one], clique[other])))
             for one, other in combinations(varied, 2)
         )
         sets = _thin_sets(clique, codes, thin)
-        singles = tuple(_indicators(codes[:, place]) for place in varied)
+        singles = tuple(indicators(codes[:, place]) for place in varied)
         return cls(spread, LEAST_KAPPA, singles, pairs, sets)
 
     @property
@@ -244,45 +217,6 @@ class Prior:
         return float(self.base**2 + len(self.singles) * ALONE**2 + pairs + thin)
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """The cells of two attributes that a support has.
-
-    Attributes:
-        cells: of each combination, a matrix of shape (n, cells).
-        first: the first attribute's code of each cell, a matrix of shape (cells, codes).
-        second: of the second.
-        weights: records of each cell.
-        kappa: relative error of the release in the interaction of the pair.
-    """
-
-    cells: csr_array
-    first: csr_array
-    second: csr_array
-    weights: Array
-    kappa: float
-
-    @classmethod
-    def of(cls, one: Places, other: Places, spread: Array, kappa: float) -> _Pair:
-        """The pair of two columns of codes."""
-        joint = one * (int(other.max()) + 1) + other
-        _, first, place = np.unique(joint, return_index=True, return_inverse=True)
-        cells = _indicators(place)
-        return cls(cells, _indicators(one[first]), _indicators(other[first]), cells.T @ spread, kappa)
-
-    def interaction(self, weighted: Array) -> Array:
-        """What a function depends on the pair alone, from the function times records; shape (n, q)."""
-        found: Array = self.cells @ self.project((self.cells.T @ weighted) / self.weights[:, None])
-        return found
-
-    def project(self, means: Array) -> Array:
-        """(1 - A)(1 - B)(1 - A) for the means A and B given one attribute; symmetric. Shape (cells, q)."""
-        for codes in (self.first, self.second, self.first):
-            sums = np.maximum(codes.T @ self.weights, np.finfo(float).tiny)[:, None]
-            means = means - codes @ ((codes.T @ (self.weights[:, None] * means)) / sums)
-        return means
-
-
 def _thin_sets(clique: Clique, codes: Places, thin: Mapping[str, Truths]) -> csr_array:
     """The sets of `Prior.thin`: of each attribute's thin codes together, and with each code of another."""
     rows, columns, size = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
@@ -304,8 +238,3 @@ def _thin_sets(clique: Clique, codes: Places, thin: Mapping[str, Truths]) -> csr
             size += int(place.max()) + 1
     row, column = np.concatenate(rows), np.concatenate(columns)
     return csr_array((np.ones(len(row)), (row, column)), shape=(len(codes), size))
-
-
-def _indicators(places: Places) -> csr_array:
-    n = len(places)
-    return csr_array((np.ones(n), places, np.arange(n + 1)), shape=(n, int(places.max()) + 1))
