@@ -113,6 +113,8 @@ def _settle_in_time(
         rng: draws rows.
     """
     table, drawn = family[name], rows[name]
+    if not len(drawn):
+        return family, drawn
     if not table.quantiles:
         counted = weights(family, name, rows) / WEIGHT_PARTS
         table = with_quantiles(table, times_of(family, name, rows, stream), counted, release)
@@ -121,7 +123,7 @@ def _settle_in_time(
     evidence, when = release.published.evidence, table.steps.when.name
     measured = () if evidence is None else dict.fromkeys(view.clique for view in evidence.views)
     pairs = [clique for clique in measured if len(clique) == 2 and when in clique]
-    if not pairs or not len(drawn):
+    if not pairs:
         return family, drawn
     starts = table.steps.units.cells[:, 0].astype(np.float64)
     codes = np.searchsorted(starts[1:], times_of(family, name, rows, stream), "right")
