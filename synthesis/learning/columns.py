@@ -110,7 +110,14 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
 
 
 def times(
-    name: str, kind: Times, granularity: Granularity, found: Range, timezone: str, declared: bool
+    name: str,
+    kind: Times,
+    granularity: Granularity,
+    found: Range,
+    atoms: Sequence[float],
+    timezone: str,
+    *,
+    declared: bool,
 ) -> Attribute:
     """How a column of dates or timestamps is read.
 
@@ -119,6 +126,7 @@ def times(
         kind: their format.
         granularity: the unit of which they are whole numbers.
         found: where they are, in units since 1970.
+        atoms: units with a mass of their own, increasing; they may lie elsewhere.
         timezone: of instants; empty if they are local times.
         declared: whether the column has a type of times, so that they are no texts.
     """
@@ -126,7 +134,9 @@ def times(
     moments = clock_of(kind.format, kind.detail) or Moments(
         kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone
     )
-    units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
+    units = NumericAttribute(
+        name, found.low, found.high, None, True, True, atoms=tuple(atoms), unreadable="missing"
+    )
     return DateAttribute(name, units, moments)
 
 

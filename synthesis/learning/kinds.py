@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -120,6 +121,16 @@ class Vote:
     filled: float
     others: float = 0.0
     instead: Vote | None = None
+
+    def without(self, cells: float, deviation: float) -> Vote:
+        """The vote as if cells that were counted otherwise had no value.
+
+        Args:
+            cells: so many, with noise.
+            deviation: its standard deviation.
+        """
+        together = math.hypot(self.deviation, deviation)
+        return replace(self, missing=self.missing + cells, filled=self.filled - cells, deviation=together)
 
 
 def kind_voted(vote: Noisy, records: float) -> Vote:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -20,9 +21,9 @@ from .kinds import Times, Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, OFFSET, FINEST_UNIT, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.2, 0.12
-"""Shares of a column for the order of day and month, the distance from UTC, the finest unit, a grid over
-centuries, and one around the records."""
+ORDER, OFFSET, FINEST_UNIT, NO_DATE, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.05, 0.2, 0.12
+"""Shares of a column for the order of day and month, the distance from UTC, the finest unit, dates that stand
+for none, a grid over centuries, and one around the records."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -31,9 +32,28 @@ _GRANULARITIES = (
 _SEEN = 4.0
 """A unit is seen if its times exceed so many deviations of their noise."""
 
+_SEEN_OF_MANY = 5.0
+"""One of the dates that stand for none is seen from so many: noise shows one in a column of 10^4."""
+
 _YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31")
 """Dates are looked for between these, those with years of two digits where such years lie; others count at
 the nearest."""
+
+_STAND_FOR_NONE = (
+    *("0001-01-01", "1000-01-01", "1582-10-15", "1700-01-01", "1753-01-01", "1800-01-01", "1840-12-31"),
+    *("1850-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01", "1904-01-01", "1960-01-01"),
+    *("1970-01-01", "2037-12-31", "2038-01-19", "2050-12-31", "2079-06-06", "2099-01-01", "2099-12-31"),
+    *("2100-01-01", "2100-12-31", "2199-12-31", "2200-01-01", "2222-02-02", "2222-12-31", "2262-04-11"),
+    *("2299-12-31", "2300-01-01", "2400-12-31", "2500-01-01", "2500-12-31", "2900-12-31", "2999-01-01"),
+    *("2999-12-31", "3000-01-01", "3000-12-31", "3333-03-03", "3999-12-31", "4000-01-01", "4000-12-31"),
+    *("4444-04-04", "4712-12-31", "5000-01-01", "5555-05-05", "6666-06-06", "7777-07-07", "8888-08-08"),
+    *("8888-12-31", "9000-01-01", "9990-12-31", "9998-12-31", "9999-01-01", "9999-12-30", "9999-12-31"),
+)
+"""Dates that are written where there is none, such as the end of what goes on: the ends of calendars, their
+epochs, and digits that repeat."""
+
+_AT = ("T00:00:00", "T23:59:00", "T23:59:59", "T23:59:59.999", "T23:59:59.999999")
+"""Times of such a day."""
 
 _HOURS = ("0:00", "9999:59")
 """Times of day and durations are looked for between these."""
@@ -74,20 +94,27 @@ def learned_times(
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     moments = {name: clocks[name] or Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
+    atoms, others = _atoms(asking, kinds, moments, units, votes)
+    beside = {name: partial(_without, units[name], atoms[name]) for name in kinds}
     ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
-    ranges = asking.ranges("range", units, rulers, votes, COARSE, CLOSER)
+    ranges = asking.ranges("range", beside, rulers, others, COARSE, CLOSER)
     for name in kinds:
         if clocks[name] is not None and finest[name].values[1] <= _SEEN * finest[name].sigma:
             # Times of day have no margin beyond midnight.
             ends[name] = (ends[name][0], moments[name].bound(name, "24:00"))
     found = {
         name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
+        if one.certain or not atoms[name]
+        else replace(one, low=atoms[name][0], high=atoms[name][-1], certain=True)
         for name, one in ranges.items()
     }
     return {
         name: Column(
-            times(name, kind, granularities[name], found[name], zones[name], name in asking.cells.timed),
+            times(
+                *(name, kind, granularities[name], found[name], atoms[name], zones[name]),
+                declared=name in asking.cells.timed,
+            ),
             votes[name].missing > 0,
         )
         if found[name].certain
@@ -103,6 +130,50 @@ def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
     else:
         first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
     return moments.bound(name, first), moments.bound(name, last)
+
+
+def _atoms(
+    asking: Asking,
+    kinds: Mapping[str, Times],
+    moments: Mapping[str, Moments],
+    units: Mapping[str, partial[NDArray[np.float64]]],
+    votes: Mapping[str, Vote],
+) -> tuple[dict[str, tuple[float, ...]], dict[str, Vote]]:
+    """For each column the dates that stand for none, where they are seen; the votes without these."""
+    known = {
+        name: np.unique(one.unit_numbers(_times_of_none(one))).astype(np.float64)
+        for name, one in moments.items()
+        if not isinstance(one, Clock) and "%y" not in kinds[name].format
+    }
+    asked = {name: partial(_by_number, units[name], numbers) for name, numbers in known.items()}
+    noisy = asking.counts.histograms("dates that stand for none", asked, NO_DATE * asking.share)
+    atoms: dict[str, tuple[float, ...]] = dict.fromkeys(kinds, ())
+    others = dict(votes)
+    for name, one in noisy.items():
+        seen = np.flatnonzero(one.above_noise(_SEEN_OF_MANY)[:-1])
+        atoms[name] = tuple(known[name][seen].tolist())
+        others[name] = votes[name].without(float(one.values[seen].sum()), one.sigma * math.sqrt(len(seen)))
+    return atoms, others
+
+
+def _times_of_none(moments: Moments) -> NDArray[np.datetime64]:
+    at = _AT if moments.timed else _AT[:1]
+    return np.array([day + time for day in _STAND_FOR_NONE for time in at], dtype="datetime64[us]")
+
+
+def _by_number(read: partial[NDArray[np.float64]], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The number of rows of each of these numbers, then of all others; shape (numbers + 1,)."""
+    found = read()
+    places = np.searchsorted(numbers, found).clip(0, len(numbers) - 1)
+    places[numbers[places] != found] = len(numbers)
+    return np.bincount(places, minlength=len(numbers) + 1).astype(np.int64)
+
+
+def _without(read: partial[NDArray[np.float64]], numbers: tuple[float, ...]) -> NDArray[np.float64]:
+    """The numbers of a column, without some."""
+    found = read()
+    found[np.isin(found, numbers)] = np.nan
+    return found
 
 
 def _settle_day_and_month(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:

@@ -304,9 +304,15 @@ def _in_utc(time: datetime) -> datetime:
 
 
 def _format_time(time: date | None, form: str, zone: zoneinfo.ZoneInfo | None) -> str | None:
+    if time is None:
+        return None
     if isinstance(time, datetime):
         time = time.replace(tzinfo=zone)
-    return None if time is None else time.strftime(form)
+    if time.year < 1000:
+        # Only some systems write four digits of such years.
+        year = f"{time.year:04d}"
+        form = re.sub("%(.)", lambda part: year if part[1] == "Y" else part[0], form)
+    return time.strftime(form)
 
 
 def _offsets(shifts: NDArray[np.timedelta64]) -> NDArray[Any]:

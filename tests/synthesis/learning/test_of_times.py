@@ -189,3 +189,40 @@ def test_columns_of_the_type_time_are_times_of_day(learned):
     for column in (pd.Series(times, dtype=object), declared):
         attribute = learned(pd.DataFrame({"t": column})).columns["t"].reading
         assert attribute.moments == Clock.of("HH:MM:SS")
+
+
+NONE = {
+    "%Y-%m-%d": "9999-12-31",
+    "%d.%m.%Y": "31.12.9999",
+    "%Y/%m/%d": "0001/01/01",
+    "%m/%d/%Y": "01/01/1900",
+    "%Y-%m-%d %H:%M:%S": "9999-12-31 23:59:59",
+    "%Y-%m-%dT%H:%M:%SZ": "1970-01-01T00:00:00Z",
+    "%Y-%m": "2999-12",
+}
+
+
+@pytest.mark.parametrize("written", NONE)
+def test_a_date_that_stands_for_none_comes_back_as_it_is_and_moves_no_bound(learned, written):
+    cells = DAYS.dt.strftime(written).where(np.arange(ROWS) % 3 > 0, NONE[written])
+    attribute = learned(pd.DataFrame({"t": cells})).columns["t"].reading
+    units = attribute.units
+    assert len(units.atoms) == 1
+    codes = attribute.read(cells.to_numpy(dtype=object)).codes
+    alone = attribute.decode(np.full(5, codes[0]), np.random.default_rng(1))
+    assert set(attribute.spelled(alone).tolist()) == {NONE[written]}
+    day = units.maximum - units.minimum
+    months = {Granularity.MONTH: 1, Granularity.DAY: 31}.get(attribute.moments.granularity, 31 * 86400)
+    # Days lie in 24 months, and bounds have margins.
+    assert day < 24 * 4 * months
+
+
+def test_a_column_of_nothing_but_one_of_them_holds_it(learned):
+    attribute = learned(pd.DataFrame({"t": ["9999-12-31"] * ROWS})).columns["t"].reading
+    assert attribute.units.atoms == (2932896.0,)
+    assert attribute.units.minimum == attribute.units.maximum == 2932896
+
+
+def test_dates_of_every_day_hold_none_of_them(learned):
+    attribute = learned(pd.DataFrame({"t": DAYS.dt.strftime("%Y-%m-%d")})).columns["t"].reading
+    assert attribute.units.atoms == ()

@@ -36,9 +36,8 @@ def test_the_steps_of_each_kind_together_cost_less_than_a_column_may():
         of_numbers.ROUNDING_SHARE + of_numbers.MAGNITUDES + of_numbers.DIFFERENT_NUMBERS + of_numbers.REST
     )
     closer = ZOOMS * of_numbers.CLOSER + of_numbers.MASSES
-    times = (
-        of_times.ORDER + of_times.OFFSET + of_times.FINEST_UNIT + of_times.COARSE + ZOOMS * of_times.CLOSER
-    )
+    asked = of_times.ORDER + of_times.OFFSET + of_times.FINEST_UNIT + of_times.NO_DATE + of_times.COARSE
+    times = asked + ZOOMS * of_times.CLOSER
     assert closer <= of_numbers.REST
     # Columns that looked like texts at first were asked for their different ones too.
     assert of_texts.DIFFERENT_TEXTS + max(numbers, times) < 0.97
