@@ -76,6 +76,7 @@ OF_PACKAGES = {
 """Modules that need the extra of an engine, of a cluster, or of other files."""
 
 OF_CONSOLES = {
+    "dpmosaic.common.showing.templates",
     *(
         f"dpmosaic.common.console.{name}"
         for name in (
@@ -92,7 +93,7 @@ OF_CONSOLES = {
     *(f"dpmosaic.common.console.{name}" for name in ("sessions", "signing_in", "site", "tls")),
     *(f"dpmosaic.party.console.{name}" for name in ("network", "pages")),
 }
-"""Modules that only the console of a party imports."""
+"""Modules that only consoles and pages import."""
 
 OF_GAN = {
     f"dpmosaic.curator.mechanisms.dp_gan.{name}"

@@ -104,7 +104,7 @@ def learned_times(
             # Times of day have no margin beyond midnight.
             ends[name] = (ends[name][0], moments[name].bound(name, "24:00"))
     found = {
-        name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
+        name: one.within(*ends[name])
         if one.certain or not atoms[name]
         else replace(one, low=atoms[name][0], high=atoms[name][-1], certain=True)
         for name, one in ranges.items()

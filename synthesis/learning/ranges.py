@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -138,6 +138,11 @@ class Range:
     zeros: float = 0.0
     fullest: float = math.inf
     zoomed: bool = False
+
+    def within(self, least: float, most: float) -> Range:
+        """The same, with ends between two numbers."""
+        low, high = (min(max(end, least), most) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
     @property
     def is_skewed(self) -> bool:

@@ -7,7 +7,7 @@ from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.synthesis.learning.asking import Asking, Rows
 from dpmosaic.synthesis.learning.kinds import Numbers, Vote
 from dpmosaic.synthesis.learning.of_numbers import CLOSER, MAGNITUDES
-from dpmosaic.synthesis.learning.ranges import FINE_CELLS, Ruler, found_range, occupied_cells
+from dpmosaic.synthesis.learning.ranges import FINE_CELLS, Range, Ruler, found_range, occupied_cells
 
 ROWS = 5000
 SEEDS = range(5)
@@ -103,3 +103,9 @@ def test_cells_around_the_records_are_few_and_whole():
     ruler = Ruler.between(3, 7, 1.0)
     assert [ruler.numbers(k, k + 1) for k in range(ruler.cells)] == [(k, k) for k in range(3, 8)]
     assert Ruler.between(0.0, 1.0, None).cells == FINE_CELLS
+
+
+def test_a_range_lies_within_ends_even_if_all_of_it_was_beyond():
+    beyond = Range(9000, 9100, 9050, 9050, True)
+    assert [beyond.within(0, 8000).low, beyond.within(0, 8000).high] == [8000, 8000]
+    assert [beyond.within(9050, 9999).low, beyond.within(9050, 9999).high] == [9050, 9100]
