@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 from ...common.errors import ApprovalPending, PartyUnavailable, ProtocolError
 from ...common.federation.card import Card
-from ...common.processes.waiting import cut_off
+from ...common.processes.bounded_server import cut_off
 from ...common.wire.bundles import MOST_BYTES, Bundle
 from ...common.wire.mailbox import MOST_HELD, MailboxRequest
 from ...common.wire.status import reason, status_of

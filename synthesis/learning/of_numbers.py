@@ -47,6 +47,9 @@ _NUMBERS_A_ROW = 4.0
 _ALL = 0.97
 """Share of the rows whose values differ, where they name the rows."""
 
+_CALENDAR = (1000.0, 2500.0)
+"""Numbers between these may be years of a series, which are no names of its rows."""
+
 _NAMED = re.compile(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$")
 
 
@@ -168,7 +171,11 @@ def _identifiers(
         for name, kind in kinds.items()
         if units[name] == 1 and kind.notation == "{}" and not votes[name].missing
         if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
-        if found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records or _NAMED.search(name)
+        if _NAMED.search(name)
+        or (
+            found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records
+            and found[name].within(*_CALENDAR) != found[name]
+        )
     ]
     noisy = asking.different_values(likely, DIFFERENT_NUMBERS)
     return {name for name, one in noisy.items() if one.values[0] + one.sigma >= _ALL * asking.records}

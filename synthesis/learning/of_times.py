@@ -36,8 +36,11 @@ _SEEN_OF_MANY = 5.0
 """One of the dates that stand for none is seen from so many: noise shows one in a column of 10^4."""
 
 _YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31")
-"""Dates are looked for between these, those with years of two digits where such years lie; others count at
-the nearest."""
+"""Dates are looked for between these, those with years of two digits where such years lie; later ones count
+at the nearest."""
+
+_DECADES = tuple(f"{year:04d}-01-01" for year in (1, *range(10, 1700, 10)))
+"""Where the cells of a grid over centuries begin before that."""
 
 _STAND_FOR_NONE = (
     *("0001-01-01", "1000-01-01", "1582-10-15", "1700-01-01", "1753-01-01", "1800-01-01", "1840-12-31"),
@@ -96,9 +99,9 @@ def learned_times(
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
     atoms, others = _atoms(asking, kinds, moments, units, votes)
     beside = {name: partial(_without, units[name], atoms[name]) for name in kinds}
-    ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
-    rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
+    rulers = {name: _ruler(name, kind, moments[name]) for name, kind in kinds.items()}
     ranges = asking.ranges("range", beside, rulers, others, COARSE, CLOSER)
+    ends = {name: ruler.numbers(0, ruler.cells) for name, ruler in rulers.items()}
     for name in kinds:
         if clocks[name] is not None and finest[name].values[1] <= _SEEN * finest[name].sigma:
             # Times of day have no margin beyond midnight.
@@ -123,13 +126,18 @@ def learned_times(
     }
 
 
-def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
-    """The units between which times are looked for."""
+def _ruler(name: str, kind: Times, moments: Moments) -> Ruler:
+    """The grid on which times are looked for."""
     if isinstance(moments, Clock):
         first, last = _HOURS
     else:
         first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
-    return moments.bound(name, first), moments.bound(name, last)
+    last_unit = moments.bound(name, last)
+    edges = Ruler.between(moments.bound(name, first), last_unit, 1.0).edges
+    edges[-1] = last_unit + 0.5
+    if (first, last) == _YEARS:
+        edges = np.append([moments.bound(name, day) - 0.5 for day in _DECADES], edges)
+    return Ruler(edges, 1.0)
 
 
 def _atoms(

@@ -83,6 +83,15 @@ def test_numbers_that_differ_in_all_rows_under_the_name_of_a_key_name_the_rows(l
     assert list(found.columns) == ["cost", "age"]
 
 
+def test_years_of_a_series_name_no_rows(learned):
+    rows = pd.DataFrame({"year": np.arange(1950, 2010), "number": np.arange(60)})
+    found = learned(rows)
+    assert [one.name for one in found.unmodelled] == ["number"]
+    years = found.columns["year"].reading
+    assert 1900 < years.minimum <= 1950
+    assert 2009 <= years.maximum < 2060
+
+
 def test_numbers_that_many_rows_have_in_common_are_values_of_their_own(learned):
     cost = np.where(draw().random(ROWS) < 0.4, 0.0, np.round(draw(4).exponential(900, ROWS), 2))
     assert 0.0 in learned(pd.DataFrame({"cost": cost})).columns["cost"].reading.atoms

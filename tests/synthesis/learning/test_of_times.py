@@ -226,3 +226,16 @@ def test_a_column_of_nothing_but_one_of_them_holds_it(learned):
 def test_dates_of_every_day_hold_none_of_them(learned):
     attribute = learned(pd.DataFrame({"t": DAYS.dt.strftime("%Y-%m-%d")})).columns["t"].reading
     assert attribute.units.atoms == ()
+
+
+def test_dates_of_every_century_lie_within_their_bounds(learned):
+    for first, last in ((1480, 1560), (1650, 1950), (980, 1120)):
+        years = np.random.default_rng(5).integers(first, last, ROWS)
+        dates = pd.Series([f"{year:04d}-06-15" for year in years])
+        units = learned(pd.DataFrame({"t": dates})).columns["t"].reading.units
+        low, high = (
+            np.datetime64("1970-01-01") + np.array([units.minimum, units.maximum]).astype(int)
+        ).tolist()
+        reach = last - first
+        assert first - reach < low.year <= first
+        assert last <= high.year < last + reach
