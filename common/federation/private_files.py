@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -24,7 +25,8 @@ def private_draft(path: Path) -> Iterator[BinaryIO]:
         path: the place; another file there is replaced.
 
     Raises:
-        OSError: it cannot be written, or another user's file is in the way.
+        OSError: it cannot be written, another user's file is in the way, or another process has begun to
+            write it since.
     """
     draft = path.with_name(path.name + ".new")
     # What a killed process left, or somebody put there.
@@ -38,10 +40,13 @@ def private_draft(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(descriptor)
-        draft.replace(path)
+            written = os.fstat(descriptor)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+    if not (draft.exists() and os.path.samestat(written, draft.stat())):
+        raise BlockingIOError(errno.EBUSY, "another process writes it too")
+    draft.replace(path)
 
 
 def write_private(path: Path, content: bytes) -> None:
