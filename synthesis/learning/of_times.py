@@ -39,7 +39,7 @@ _YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31"
 """Dates are looked for between these, those with years of two digits where such years lie; later ones count
 at the nearest."""
 
-_DECADES = tuple(f"{year:04d}-01-01" for year in (1, *range(10, 1700, 10)))
+_DECADES = tuple(f"{year:04d}-01-01" for year in range(10, 1700, 10))
 """Where the cells of a grid over centuries begin before that."""
 
 _STAND_FOR_NONE = (
@@ -95,7 +95,10 @@ def learned_times(
     }
     finest = asking.counts.histograms("finest unit", asked, FINEST_UNIT * asking.share)
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
-    moments = {name: clocks[name] or Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
+    moments = {
+        name: clocks[name] or Moments(kinds[name].timed, unit, timezone=zones[name])
+        for name, unit in granularities.items()
+    }
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
     atoms, others = _atoms(asking, kinds, moments, units, votes)
     beside = {name: partial(_without, units[name], atoms[name]) for name in kinds}
@@ -149,7 +152,7 @@ def _atoms(
 ) -> tuple[dict[str, tuple[float, ...]], dict[str, Vote]]:
     """For each column the dates that stand for none, where they are seen; the votes without these."""
     known = {
-        name: np.unique(one.unit_numbers(_times_of_none(one))).astype(np.float64)
+        name: _units_of_none(one)
         for name, one in moments.items()
         if not isinstance(one, Clock) and "%y" not in kinds[name].format
     }
@@ -164,9 +167,14 @@ def _atoms(
     return atoms, others
 
 
-def _times_of_none(moments: Moments) -> NDArray[np.datetime64]:
+def _units_of_none(moments: Moments) -> NDArray[np.float64]:
+    """The units of dates that stand for none, increasing, that the time zone lets write."""
     at = _AT if moments.timed else _AT[:1]
-    return np.array([day + time for day in _STAND_FOR_NONE for time in at], dtype="datetime64[us]")
+    times = np.array([day + time for day in _STAND_FOR_NONE for time in at], dtype="datetime64[us]")
+    units = np.unique(moments.unit_numbers(times))
+    # The first and the last hours of the calendar are outside of it in UTC.
+    instants = moments.instants(moments.at(units))
+    return units[(instants >= times.min()) & (instants <= times.max())].astype(np.float64)
 
 
 def _by_number(read: partial[NDArray[np.float64]], numbers: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -239,3 +239,13 @@ def test_dates_of_every_century_lie_within_their_bounds(learned):
         reach = last - first
         assert first - reach < low.year <= first
         assert last <= high.year < last + reach
+
+
+@pytest.mark.parametrize(
+    "cell", ["0001-01-01T00:00:00+09:00", "9999-12-31T23:59:59-05:00", "9999-12-31T23:59:59+09:00"]
+)
+def test_the_ends_of_the_calendar_end_no_release_in_any_time_zone(learned, cell):
+    offset = cell[-6:]
+    cells = (DAYS.dt.strftime("%Y-%m-%dT%H:%M:%S") + offset).where(np.arange(ROWS) % 3 > 0, cell)
+    units = learned(pd.DataFrame({"t": cells})).columns["t"].reading.units
+    assert len(units.atoms) <= 1
