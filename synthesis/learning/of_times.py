@@ -171,10 +171,11 @@ def _units_of_none(moments: Moments) -> NDArray[np.float64]:
     """The units of dates that stand for none, increasing, that the time zone lets write."""
     at = _AT if moments.timed else _AT[:1]
     times = np.array([day + time for day in _STAND_FOR_NONE for time in at], dtype="datetime64[us]")
-    units = np.unique(moments.unit_numbers(times))
+    units: NDArray[np.int64] = np.unique(moments.unit_numbers(times))
     # The first and the last hours of the calendar are outside of it in UTC.
     instants = moments.instants(moments.at(units))
-    return units[(instants >= times.min()) & (instants <= times.max())].astype(np.float64)
+    found: NDArray[np.float64] = units[(instants >= times.min()) & (instants <= times.max())].astype(float)
+    return found
 
 
 def _by_number(read: partial[NDArray[np.float64]], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
