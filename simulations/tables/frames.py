@@ -233,7 +233,7 @@ def digest_of(data: Source, key: bytes) -> bytes:
     digest = hmac.new(key, digestmod="sha256")
     if isinstance(data, ArrowTable):
         held = without_index(data).rows
-        rows = _FrameRows(held[sorted(held.columns)] if held.columns.is_unique else held)
+        rows = _FrameRows(held[sorted(held.columns, key=str)] if held.columns.is_unique else held)
         with closing(rows.connect()) as connection:
             # The order of rows and columns has no effect on what a release tells of them.
             summed = rows.query(

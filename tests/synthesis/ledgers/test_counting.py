@@ -86,6 +86,11 @@ def test_a_data_frame_has_a_ledger_that_its_rows_find_whatever_the_order_of_rows
     assert dpmosaic.budget(TABLE.head(2999)).releases == ()
 
 
+def test_the_budget_of_a_data_frame_is_shown_whatever_its_columns_are_called(state):
+    frame = pd.DataFrame([[1, 2]], columns=pd.Index([0, "a"], dtype=object))
+    assert dpmosaic.budget(frame).releases == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"ledger": False}, {"seed": 1}])
 def test_opted_out_and_seeded_releases_are_not_counted(table, options):
