@@ -76,16 +76,7 @@ def draw_table(
     numbers: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> Rows:
-    """Rows of a table, for the rows of the tables above it; see `begin`.
-
-    Args:
-        family: the tables.
-        name: the table.
-        rows: of the tables above it.
-        model: of the table's records.
-        numbers: number of rows of each row of the parent.
-        rng: draws rows.
-    """
+    """Rows of a table, for the rows of the tables above it; arguments as of `begin`."""
 
     def begin_part(some: Mapping[str, Rows], theirs: NDArray[np.int64]) -> Callable[[], Rows]:
         return begin(family, name, some, model, theirs, rng)
