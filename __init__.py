@@ -1,7 +1,8 @@
 """Differentially private synthetic tables, from one table or from one partitioned across institutions.
 
 A release: synthesize(data, epsilon) of one table, or of related ones; simulate(data, epsilon, grid="2x2") of
-    one table as parties would make it, with its errors; Synthesizer, in the style of scikit-learn.
+    one table as parties would make it, with its errors, simulate_people(tables, epsilon, holders="1x2") of
+    related ones, Holders; Synthesizer, in the style of scikit-learn.
     budget(data) says what all releases of a table promise together, and sets a limit: TableBudget.
 A finished one: load(folder), load_people(folder), load_model(file); Release and PeopleRelease with table,
     generate, query, mean, copies, plot, compare, save; Answer and Estimates, with intervals; combine;
@@ -96,6 +97,8 @@ if TYPE_CHECKING:
     from .synthesis.ledgers.budget import TableBudget as TableBudget
     from .synthesis.ledgers.budget import budget as budget
     from .synthesis.ledgers.counting import BudgetWarning as BudgetWarning
+    from .synthesis.over_parties.holders import Holders as Holders
+    from .synthesis.over_parties.releasing import simulate_people as simulate_people
     from .synthesis.styles.synthesizer import Synthesizer as Synthesizer
     from .synthesis.synthesize import DomainWarning as DomainWarning
     from .synthesis.synthesize import synthesize as synthesize
@@ -131,6 +134,7 @@ _HOMES = {
     "Evaluation": "simulations.evaluation.evaluation",
     "GapAttribute": "common.data.attributes.dates",
     "Grid": "simulations.parties.partition",
+    "Holders": "synthesis.over_parties.holders",
     "Impossible": "common.data.rules.impossible",
     "Independent": "curator.mechanisms.independent",
     "MissingExtraError": "common.errors",
@@ -170,6 +174,7 @@ _HOMES = {
     "load_people": "curator.people.release",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
+    "simulate_people": "synthesis.over_parties.releasing",
     "synthesize": "synthesis.synthesize",
 }
 

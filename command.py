@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Attack a release as its owner, who has the real rows. The result is not for publication.",
     ),
     "local-network": (
-        "simulations.local_network.command:local_network",
+        "synthesis.over_parties.command:local_network",
         "Partition a table and run parties and dealers as processes on this machine, with mutual TLS.",
     ),
     "mechanisms": (
@@ -68,7 +68,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Ask a release in SQL: counts, shares, means, sums and quantiles, with intervals. Costs no budget.",
     ),
     "generate": (
-        "curator.analysis.generate_command:generate",
+        "curator.generate_command:generate",
         "Draw rows from a finished release, any number, perhaps under a condition; costs no budget.",
     ),
     "copies": (

@@ -313,7 +313,7 @@ def read(name: str, data: Path) -> tuple[Domain, dict[str, Any]]:
 
 
 def frame_of(domain: Domain, raw: Mapping[str, Any]) -> pd.DataFrame:
-    """Numbers after the domain's policies, and categories as they are."""
+    """Numbers after the domain's policies, and categories as they are; blank ones are missing."""
     numbers = Values.of(domain, [raw[name] for name in domain]).numbers
     columns = {}
     for name in domain:
@@ -323,7 +323,9 @@ def frame_of(domain: Domain, raw: Mapping[str, Any]) -> pd.DataFrame:
             first = domain[name].decode(np.array([0]), np.random.default_rng(0))[0]
             whole = isinstance(first, int | np.integer)
             columns[name] = (
-                pd.to_numeric(raw[name]).astype(np.int64).astype(object) if whole else pd.Series(raw[name])
+                pd.to_numeric(raw[name]).astype(np.int64).astype(object)
+                if whole
+                else pd.Series(raw[name]).replace({"": None})
             )
     return pd.DataFrame(columns)
 

@@ -6,6 +6,8 @@ row before, counted by rows, numbers in ten groups of equal mass; of these the t
 time spans; orphans. NAFLD's transitions of cholesterol have a line of their own. Beside the release:
 
 - independent: each column as in the real table, independent of all others.
+- with series: NAFLD's observations with `series`, so that what follows what is kept within a test. "By
+  series" are distances to the last row of the same test in place of the row before.
 - shuffled order: the real table, with the rows of each person in random order; the order's column stays.
 - flat, all rows: `mosaic` on the joined table, by the budget that a person of the largest number m of rows
   leaves, that is with m times the noise; it knows no person.
@@ -34,7 +36,7 @@ import json
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +45,8 @@ import pandas as pd
 from people_tables import GENERATED, Related
 
 import dpmosaic
+from dpmosaic.common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
+from dpmosaic.curator.people.release import PeopleRelease
 from dpmosaic.simulations.evaluation.related import (
     ChildEvaluation,
     evaluate,
@@ -113,24 +117,21 @@ def airbnb(folder: Path) -> Related:
 
 READERS = {"nafld": nafld, "airbnb": airbnb}
 
+SERIES: Mapping[str, Mapping[str, str]] = {"nafld": {"observations": "test"}}
+"""The columns of tables that say which rows are one series."""
+
 
 def show(name: str, real: Related, epsilon: float, seed: int, dpsynth: Path | None = None) -> None:
     """Prints the figures of one release and of what it is compared with."""
     heads = ("rows", "KS", "own", "parent", "before", "trans", "gaps", "spans", "orphans")
     print(f"\n{name}, epsilon {epsilon:g}, seed {seed}")
     print(_LINE.format("", *heads))
-    domains = {table: reviewed(rows, real, table) for table, rows in real.tables.items()}
-    release = dpmosaic.synthesize(
-        real.tables,
-        epsilon,
-        relations=real.relations,
-        order=dict(real.order),
-        delta=DELTA,
-        domain=domains,
-        seed=seed,
-        progress=False,
-    )
+    domains = domains_of(real)
+    release = release_of(real, domains, epsilon, seed)
     lines = {"released": release.tables, "shuffled order": _shuffled(real, seed)}
+    series = SERIES.get(name, {})
+    if series:
+        lines["with series"] = release_of(real, domains, epsilon, seed, series).tables
     for children in () if dpsynth is None else CHILDREN:
         tables = _by_dpsynth(dpsynth, real, epsilon, seed, children)
         if tables is not None:
@@ -140,6 +141,8 @@ def show(name: str, real: Related, epsilon: float, seed: int, dpsynth: Path | No
             _print(f"{child}: {label}", found)
             if label == "released":
                 _print_independent(child, found)
+        for child, found in _by_series(real, tables, series):
+            _print(f"{child}, by series: {label}", found)
         if "observations" in real.tables:
             _print(f"cholesterol: {label}", cholesterol(real, tables))
     for child in real.relations:
@@ -255,6 +258,15 @@ def cholesterol(real: Related, tables: dict[str, pd.DataFrame]) -> ChildEvaluati
     return evaluate(values[0], values[1], {"values": {"id": "patients"}}, {"values": "days"})["values"]
 
 
+def _by_series(
+    real: Related, tables: Mapping[str, pd.DataFrame], series: Mapping[str, str]
+) -> Iterator[tuple[str, ChildEvaluation]]:
+    """The tables with series, compared with the last row of the same one."""
+    if series:
+        found = evaluate(real.tables, tables, real.relations, real.order, series)
+        yield from ((name, found[name]) for name in series)
+
+
 def _print(label: str, found: ChildEvaluation) -> None:
     groups = (found.within, found.across, found.before, found.transitions)
     pairs = [f"{mean_distance(pairs):.3f}" for pairs in groups]
@@ -279,16 +291,50 @@ def _keys(real: Related, table: str) -> set[str]:
     return held
 
 
+def release_of(
+    real: Related,
+    domains: Mapping[str, dpmosaic.Domain],
+    epsilon: float,
+    seed: int,
+    series: Mapping[str, str] | None = None,
+) -> PeopleRelease:
+    """A release of the tables, with a domain of each."""
+    return dpmosaic.synthesize(
+        real.tables,
+        epsilon,
+        relations=real.relations,
+        order=dict(real.order),
+        series=series,
+        delta=DELTA,
+        domain=domains,
+        seed=seed,
+        progress=False,
+    )
+
+
+def domains_of(real: Related) -> dict[str, dpmosaic.Domain]:
+    """The drafted domain of each table, taken for reviewed."""
+    return {table: reviewed(rows, real, table) for table, rows in real.tables.items()}
+
+
 def reviewed(rows: pd.DataFrame, real: Related, table: str) -> dpmosaic.Domain:
-    """The draft, with all texts of the columns whose texts it leaves open, as of a public list of codes."""
-    domain = dpmosaic.draft(rows.drop(columns=[*_keys(real, table)])).domain
+    """The draft, with all texts of the columns whose texts it leaves open, as of a public list of codes.
+
+    It says of the table's own key whether it is a whole number or a text.
+    """
+    keys = _keys(real, table)
+    domain = dpmosaic.draft(rows.drop(columns=[*keys])).domain
+    names = [
+        Identifier(key, WHOLE_NUMBERS if pd.api.types.is_integer_dtype(rows[key]) else f"{table}-{{:06d}}")
+        for key in keys - {*real.relations.get(table, {})}
+    ]
     listed = [
         replace(one, categories=tuple(sorted(set(rows[one.name].fillna("")))), other=None, open=False)
         if isinstance(one, dpmosaic.CategoricalAttribute) and one.open
         else one
         for one in domain.attributes
     ]
-    return replace(domain, attributes=tuple(listed))
+    return replace(domain, attributes=tuple(listed), unmodelled=(*domain.unmodelled, *names))
 
 
 def _shuffled(real: Related, seed: int) -> dict[str, pd.DataFrame]:

@@ -23,12 +23,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from people import DELTA, READERS, REPORTED, reviewed
+from people import DELTA, READERS, REPORTED, domains_of
 from people_tables import GENERATED, Related
 
 import dpmosaic
+from dpmosaic import Holders, simulate_people
 from dpmosaic.simulations.evaluation.related import evaluate, mean_distance
-from dpmosaic.synthesis.related_over_parties import Holders, simulate_people
 
 KINDS = ("hospitals", "apart", "2x2")
 _LINE = "{:28s} {:>6s} {:>6s} {:>6s} {:>6s} {:>9s}"
@@ -57,7 +57,7 @@ def compare(name: str, real: Related, asked: argparse.Namespace) -> None:
     """Prints the errors from one place and over parties, as means over seeds, and the ratios."""
     print(f"\n{name}, epsilon {asked.epsilon:g}, means over {asked.seeds} seeds")
     print(_LINE.format("", "KS", "own", "parent", "before", "seconds"))
-    domains = {table: reviewed(rows, real, table) for table, rows in real.tables.items()}
+    domains = domains_of(real)
     central: Errors = {}
     for kind in ("central", *asked.parties):
         found, started = [], time.perf_counter()

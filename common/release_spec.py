@@ -16,7 +16,7 @@ from .forms.options import option
 from .forms.values import Choice, Text, whole
 from .privacy.budget import Budget
 from .privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
-from .privacy.rows_of_person import ROWS, rows_of
+from .privacy.rows_of_person import MOST_ROWS, ROWS, rows_of
 from .protocols.registry import BUILT_IN, CHECK, MASKED, Protocol
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ReleaseSpec:
     rows: int | None = field(
         default=None,
         metadata=option(
-            whole(1),
+            whole(1, MOST_ROWS),
             "Number of synthetic rows; by default as many as the table has, at most 10^7.",
             OUTPUT,
         ),

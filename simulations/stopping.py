@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -138,29 +139,32 @@ class Spending:
         return f"{spent}, and files may be missing in {self._folder}; delete the folder"
 
 
-_RUNNING: list[Spending] = []
-"""That of the command, as a process has one answer to a signal, and of ledgers (`counted_spending`)."""
+_COMMANDS: list[Spending] = []
+"""That of the command, as a process has one answer to a signal."""
+
+_COUNTED: ContextVar[tuple[Spending, ...]] = ContextVar("counted", default=())
+"""Those of ledgers: releases of several threads have each its own."""
 
 
 @contextmanager
 def counted_spending() -> Iterator[Spending]:
-    """Counts what releases charge until the end of the block, whether or not a command is running."""
+    """Counts what the releases of this thread charge until the end of the block, without a command too."""
     spending = Spending("")
-    _RUNNING.append(spending)
+    before = _COUNTED.set((*_COUNTED.get(), spending))
     try:
         yield spending
     finally:
-        _RUNNING.remove(spending)
+        _COUNTED.reset(before)
 
 
 def running() -> tuple[Spending, ...]:
     """What counts the charges of a release: that of the command, if one runs, and those of ledgers."""
-    return tuple(_RUNNING)
+    return (*_COMMANDS, *_COUNTED.get())
 
 
 def share_spent() -> float:
-    """The share of its budget that a running command has charged; 0 without one."""
-    return max((spending.share for spending in _RUNNING), default=0.0)
+    """The share of its budget that a running release has charged; 0 without one."""
+    return max((spending.share for spending in running()), default=0.0)
 
 
 def spends(command: Callable[..., None]) -> Callable[..., None]:
@@ -199,7 +203,7 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
     before = signal.set_wakeup_fd(sent.fileno(), warn_on_full_buffer=False)
     waiting = threading.Thread(target=_wait, args=(arrived, spending), name="stopping", daemon=True)
     waiting.start()
-    _RUNNING.append(spending)
+    _COMMANDS.append(spending)
     try:
         yield spending
     except MosaicError as error:
@@ -210,7 +214,7 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
         spending.cleared.set()
         waiting.join()  # It ends the process.
     finally:
-        _RUNNING.remove(spending)
+        _COMMANDS.remove(spending)
         sys.warnoptions.remove(_TIDY)
         signal.set_wakeup_fd(before)
         for number, handler in handlers.items():

@@ -49,6 +49,10 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
 ]
 
+_NO_ROWS = (
+    "no row was drawn, since noise hides whether there are real ones; a larger epsilon, or a domain with "
+    "fewer columns, lets it have some"
+)
 _TOLD = ("out", "json_output")
 """Options that a resumed release is given anew."""
 
@@ -77,6 +81,22 @@ def synthesize(
             rich_help_panel=PEOPLE,
         ),
     ] = None,
+    series: Annotated[
+        str | None,
+        typer.Option(
+            help="With --key and --order: column of categories, such as a test, within whose values what "
+            "follows what is kept.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    drop_incomplete: Annotated[
+        bool,
+        typer.Option(
+            "--drop-incomplete",
+            help="With --key or --relations: leave out rows without a key, a parent or a value of the order.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = False,
     per_person: Annotated[
         list[str] | None,
         typer.Option(
@@ -178,6 +198,7 @@ def synthesize(
     require_extra("curator")
     from ..curator.analysis.copies import check_count, check_new, write_copies
     from ..curator.certificates.checking import process_for_checks
+    from ..curator.people.table_files import Description, added_to, formula_warning
     from ..curator.results import outputs as files
     from ..simulations.rehearsal import compiling_beside
     from .relations_file import read_relations
@@ -193,29 +214,32 @@ def synthesize(
         name: options[name]
         for name in (
             *("epsilon", "delta", "adjacency", "anyway", "mechanism", "time_limit", "target", "workload"),
-            *("rows", "seed", "header", "prior", "prior_is_public"),
+            *("rows", "seed", "header", "prior", "prior_is_public", "drop_incomplete"),
         )
     }
     if ledger is not None and no_ledger:
         raise DataError("--ledger and --no-ledger: expected one of them, got both; leave one out")
     asked["ledger"] = ledger or not no_ledger
+    if relations is None and data.is_dir():
+        raise DataError(
+            f"{data}: expected a file, or --relations beside a folder of tables, got a folder alone; draft "
+            f"what belongs to what by `dpmosaic domain infer {data} --out DRAFTS`, review it, and name it by "
+            "--relations DRAFTS/relations.toml"
+        )
     if key is not None or relations is not None:
         if copies is not None:
             raise DataError("copies: a release of people with several rows has none; leave them out")
-        if spreadsheet_safe:
-            raise DataError(
-                "--spreadsheet-safe: a release of people with several rows has no such choice; leave it out"
-            )
         periods = {"releases": releases, "until": until, "continues": continues}
-        if any(one is not None for one in periods.values()) and table_format is not TableFormat.CSV:
-            raise DataError(
-                "--format: expected csv of releases that share a promise, whose rows are added to a file, "
-                "got another; leave it out"
-            )
+        if any(one is not None for one in periods.values()):
+            before = None if continues is None else Description.read(continues).spreadsheet_safe
+            table_file = added_to(table_file, before)
         stated = None if relations is None else read_relations(relations, data)
         with unfinished_release(out, _command(options)) as kept, _warnings_said(not json_output) as notes:
             chosen: dict[str, Any] = (
-                {"key": key, "order": order, "per_person": per_person or (), "domain": domain, **periods}
+                {
+                    **{"key": key, "order": order, "series": series, "per_person": per_person or ()},
+                    **{"domain": domain, **periods},
+                }
                 if stated is None
                 else {
                     "relations": stated.relations,
@@ -223,38 +247,39 @@ def synthesize(
                     "order": stated.order,
                     "domain": stated.domains or domain,
                     "summaries": stated.summaries,
+                    "series": stated.series or None,
                     "within": stated.within,
+                    "drop_incomplete": drop_incomplete or stated.drop_incomplete,
+                    "public": sorted(stated.public),
                     "workload": stated.workload or workload,
                 }
             )
             found: Any = run(data if stated is None else stated.files, **asked | chosen, out=kept)
             people: PeopleRelease = found
-            people.write(out, table_format)
+            people.write(out, table_file)
         sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
         promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
-        unsaid = [*(notes if json_output else []), *_formulas(people, table_format)]
+        formulas = formula_warning(people.family, table_file)
+        unsaid = [*(notes if json_output else []), *([] if formulas is None else [formulas])]
+        unsaid += [f"{name}: {_NO_ROWS}" for name, rows in people.frames.items() if not len(rows)]
         _tell(people, sizes, promised, out, where, unsaid, json_output)
         return
-    if per_person or any(one is not None for one in (order, releases, until, continues)):
+    alone = (order, series, releases, until, continues)
+    if per_person or drop_incomplete or any(one is not None for one in alone):
         raise DataError(
-            "order, per_person, releases, until and continues: expected --key beside them, got none; name "
-            "the key"
+            "order, series, drop_incomplete, per_person, releases, until and continues: expected --key "
+            "beside them, got none; name the key"
         )
-    with unfinished_release(out, _command(options)) as kept:
-        with (
-            process_for_checks() as checks,
-            compiling_beside(),
-            warnings.catch_warnings(record=True) as advice,
-        ):
-            warnings.simplefilter("always", UserWarning)
+    with unfinished_release(out, _command(options)) as kept, _warnings_said(not json_output) as notes:
+        with process_for_checks() as checks, compiling_beside():
             release = run(data, **asked, domain=domain, checks=checks, out=kept)
         release.write(out, table_file)
         if copies is not None and not (out / COPIES).exists():
             write_copies(release.published, copies, out / COPIES, table_file, seed)
     formulas = files.formula_warning(release.domain, table_file)
-    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+    unsaid = [*(notes if json_output else []), *([] if formulas is None else [formulas])]
     size, promise = {"rows": release.rows.record_count}, release.certificate.promise
-    _tell(release, size, promise, out, f"open {out / 'report.html'}", notes, json_output)
+    _tell(release, size, promise, out, f"open {out / 'report.html'}", unsaid, json_output)
 
 
 def resume(
@@ -281,23 +306,6 @@ def _command(options: Mapping[str, Any]) -> dict[str, Any]:
     files = {"workload": workload if named else str(Path(workload).resolve())}
     paths = {name: str(one.resolve()) for name, one in options.items() if isinstance(one, Path)}
     return {**options, **paths, **files}
-
-
-def _formulas(people: PeopleRelease, table_format: TableFormat) -> list[str]:
-    """A warning that names columns of related tables that a spreadsheet would run as formulas, if any."""
-    from ..curator.results.outputs import formula_note
-    from ..curator.results.spreadsheets import attributes_like_formulas
-
-    if table_format is not TableFormat.CSV:
-        return []
-    names = [
-        f"{table}.{name}"
-        for table, release in people.releases.items()
-        for name in attributes_like_formulas(release.domain)
-        if table in people.frames and name in people.frames[table].columns
-    ]
-    said = formula_note(names, "open the tables as text, or use --format parquet")
-    return [] if said is None else [said]
 
 
 @contextmanager

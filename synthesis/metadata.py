@@ -11,7 +11,7 @@ from ..common.data.domain_files.others import described_by_others, is_of_sdv, ta
 from ..common.errors import DataError
 from ..party.drafting.draft import Draft
 from ..simulations.tables.frames import DomainLike, form_of
-from .related_tables import Relations
+from .related.tables import Relations
 
 
 @dataclass(frozen=True)

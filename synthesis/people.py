@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ..common.data.domain import Domain
+from ..common.data.related.keys import without_keys
 from ..common.errors import DataError
 from ..common.version import __version__
 from ..curator.certificates.json_values import to_json_values
@@ -20,19 +21,14 @@ from ..simulations.tables.frames import DomainLike, Source, read_domain
 from .ledgers.counting import BudgetWarning, Priced, counted_release
 from .ledgers.places import LedgerLike
 from .periods.yearly import Sharing, Yearly
-from .related import A_PERSON, Asked, labels_delta, release_tables
-from .related_tables import (
-    Pairs,
-    Raw,
-    Relations,
-    Summaries,
-    keyed_domains,
-    read_keyed,
-    read_tables,
-    with_bounds,
-    with_pairs,
-    with_summaries,
-)
+from .related.asked import A_PERSON, Asked, labels_delta
+from .related.frames import ROWS
+from .related.keyed import keyed_domains, read_keyed
+from .related.keys import with_patterns
+from .related.making import release_tables
+from .related.public import PublicTables
+from .related.stated import with_bounds, with_pairs, with_series, with_summaries
+from .related.tables import Pairs, Raw, Relations, Summaries, read_tables
 
 Ordered = str | Literal[True]
 """A column by which rows of a person are in order, or True for the order of the table."""
@@ -49,7 +45,10 @@ class Stated:
     summaries: Summaries
     pairs: Pairs
     per_person: Sequence[str]
+    series: str | Mapping[str, str] | None
     domain: DomainLike | Mapping[str, DomainLike] | None
+    drop_incomplete: bool | Sequence[str] = False
+    public: Sequence[str] = ()
     sharing: Sharing | None = None
 
 
@@ -72,11 +71,16 @@ def release_people(
     """
     kept = asked.kept
     rng = kept.stream(asked.seed).child("order of rows").generator()
-    tables, domains = _read(
-        data, stated.key, stated.relations, stated.order, stated.per_person, stated.domain, rng
-    )
+    public, held_by_people = PublicTables(), data
+    if isinstance(data, Mapping):
+        public = PublicTables.of(data, stated.relations or {}, stated.public)
+        held_by_people = {name: one for name, one in data.items() if name not in public.frames}
+    elif stated.public:
+        raise DataError("public: expected several tables by name beside it, got one; leave it out")
+    tables, domains = _read(held_by_people, stated, public, rng)
     tables = with_bounds(with_summaries(tables, stated.summaries), stated.within)
-    tables = with_pairs(tables, stated.pairs)
+    series = _series(stated, isinstance(data, Mapping))
+    tables = with_series(with_pairs(tables, stated.pairs), series, domains)
     named = {
         "version of dpmosaic": __version__,
         "epsilon and delta": repr(asked.budget),
@@ -90,9 +94,15 @@ def release_people(
                 stated.summaries,
                 stated.pairs,
                 tuple(stated.per_person),
+                # Without series, as it was named before there were any.
+                *([series] if series else []),
             )
         ),
+        # Without what is left out or public, as it was named before anything was.
+        **({"left out": repr(stated.drop_incomplete)} if stated.drop_incomplete else {}),
+        **({"public": repr(tuple(stated.public))} if stated.public else {}),
         "domains": repr({name: one.digest() for name, one in domains.items()}),
+        "new keys": repr({one.name: one.pattern for one in tables if one.key}),
         "seed": repr(asked.seed),
     }
     yearly = None
@@ -111,23 +121,38 @@ def release_people(
         # Domains of such releases have no labels.
         shared = yearly.lifetime.releases, yearly.earlier_ids
         priced = replace(priced, labels_delta=0.0, releases=shared[0], earlier=shared[1])
-    with counted_release(data, ledger, priced, kept, asked.seed is not None):
+    with counted_release(held_by_people, ledger, priced, kept, asked.seed is not None):
         asked, raw = replace(asked, domains=domains), held.pop()
         people, told = release_tables(raw, asked) if yearly is None else yearly.release(asked)
-    libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
+    people = replace(people, public=public.frames)
+    libraries = {name: Library.of(several.get(name, data)) for name in people.all_frames}
     return replace(people, libraries=libraries), told
 
 
+def _series(stated: Stated, several: bool) -> Mapping[str, str]:
+    """The column of each table that says which rows are one series.
+
+    Raises:
+        DataError: it is stated otherwise, or of releases that share a promise.
+    """
+    series = stated.series
+    if series is None:
+        return {}
+    if stated.sharing is not None:
+        raise DataError("series: expected none in releases that share a promise, got one; leave it out")
+    if isinstance(series, str) and not several:
+        return {ROWS: series}
+    if isinstance(series, Mapping) and several:
+        return {str(name): str(column) for name, column in series.items()}
+    form = '{"observations": "test"}' if several else '"test"'
+    raise DataError(f"series: expected a column, such as {form}, got another; name it so")
+
+
 def _read(
-    data: Source | Mapping[str, Source],
-    key: str | None,
-    relations: Relations | None,
-    order: Ordered | Mapping[str, Ordered] | None,
-    per_person: Sequence[str],
-    domain: DomainLike | Mapping[str, DomainLike] | None,
-    rng: np.random.Generator,
+    data: Source | Mapping[str, Source], stated: Stated, public: PublicTables, rng: np.random.Generator
 ) -> tuple[tuple[Raw, ...], dict[str, Domain]]:
     """The tables of a release of people, and the domains of those that have one; see `synthesize`."""
+    key, order, per_person, domain = stated.key, stated.order, stated.per_person, stated.domain
     if isinstance(data, Mapping):
         if key is not None or per_person:
             raise DataError(
@@ -138,18 +163,29 @@ def _read(
                 "order: expected one for each table that has one, such as {'stays': 'admitted'}, got another"
             )
         given = {} if domain is None else domain
-        if not isinstance(given, Mapping) or not set(given) <= set(data):
+        if not isinstance(given, Mapping) or not set(given) <= {*data, *public.frames}:
             raise DataError("domain: expected one for each table by name, got another; name tables")
         wanted = {name: None if one is True else one for name, one in (order or {}).items()}
-        tables = read_tables(data, relations or {}, wanted, rng)
-        return tables, {name: read_domain(one) for name, one in given.items()}
+        dropping = stated.drop_incomplete
+        incomplete = (data if dropping else ()) if isinstance(dropping, bool) else dropping
+        tables = read_tables(data, public.relations, wanted, rng, incomplete, public.references)
+        domains = {name: read_domain(one) for name, one in given.items() if name in data}
+        public.check(domains)
+        return with_patterns(tables, domains)
     assert key is not None
     if isinstance(per_person, str):
         raise DataError("per_person: expected names of columns, got a single text; put it into a list")
-    if relations:
+    if stated.relations:
         raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
     if isinstance(order, Mapping):
         raise DataError("order: expected a column or True beside a key, got names of tables; name the column")
-    names = tuple(per_person)
-    tables = read_keyed(data, key, names, None if order is True else order, order is not None, rng)
-    return tables, {} if domain is None else keyed_domains(read_domain(domain), key, names)
+    if not isinstance(stated.drop_incomplete, bool):
+        raise DataError("drop_incomplete: expected True or False beside a key, got names; say which")
+    names, column = tuple(per_person), None if order is True else order
+    tables = read_keyed(data, key, names, column, order is not None, rng, stated.drop_incomplete)
+    if domain is None:
+        return tables, {}
+    people, rows = tables
+    known = read_domain(domain)
+    people = replace(people, pattern=without_keys(known, key)[1])
+    return (people, rows), keyed_domains(known, key, names)

@@ -32,6 +32,10 @@ _TABLE = Table(
         "within": Key(
             ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'
         ),
+        "series": Key(
+            Text(),
+            "Column of categories, such as a test: what follows what is kept within rows of one value of it.",
+        ),
         "workload": Key(
             ListOf(ListOf(Text())),
             'Pairs of columns that matter: [["ward", "days"], ["ward", "previous ward"], ["ward", '
@@ -40,6 +44,12 @@ _TABLE = Table(
         "order": Key(
             Either((Text(), Truth())),
             "Column by which rows of a parent are in order; true: that of the file.",
+        ),
+        "public": Key(
+            Truth(), "Whether everybody may see its rows as they are; other tables may refer to its key."
+        ),
+        "drop_incomplete": Key(
+            Truth(), "Whether rows without a key, a parent or a value of the order are left out."
         ),
     }
 )
@@ -59,6 +69,9 @@ class Stated:
         summaries: see there.
         within: see there.
         workload: see there.
+        series: see there.
+        drop_incomplete: see there.
+        public: see there.
     """
 
     files: Mapping[str, Path]
@@ -68,6 +81,9 @@ class Stated:
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    series: Mapping[str, str] = field(default_factory=dict)
+    drop_incomplete: frozenset[str] = frozenset()
+    public: frozenset[str] = frozenset()
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
@@ -97,6 +113,11 @@ def read_relations(path: Path, folder: Path) -> Stated:
         {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
         {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
         {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
+        {name: entry["series"] for name, entry in content.items() if "series" in entry},
+        *(
+            frozenset(name for name, entry in content.items() if entry.get(what))
+            for what in ("drop_incomplete", "public")
+        ),
     )
 
 

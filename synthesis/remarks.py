@@ -54,7 +54,8 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
     if begun.merged:
         yield (
             f'more than half of the rows are "other" in {_name_some(begun.merged)}, since too few rows share '
-            'their texts; list public texts in a domain, such as {"NAME": ["first", "second", "other"]}'
+            "their texts, or these are long or of several lines; list public texts in a domain, such as "
+            '{"NAME": ["first", "second", "other"]}'
         )
 
 

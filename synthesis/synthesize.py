@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -15,8 +15,10 @@ from ..common.data.domain import Domain
 from ..common.data.values import compose_texts
 from ..common.data.workload import Workload
 from ..common.errors import DataError, MosaicWarning
+from ..common.forms.values import whole
 from ..common.privacy.budget import DEFAULT_DELTA, Budget
 from ..common.privacy.cost import Adjacency
+from ..common.privacy.rows_of_person import MOST_ROWS
 from ..common.protocols.registry import TRUSTED
 from ..common.release_spec import ReleaseSpec
 from ..curator.analysis.release import Release
@@ -28,6 +30,7 @@ from ..curator.results.storage import Library
 from ..simulations.tables.arrow_tables import rereadable
 from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table
 from ..simulations.time_limit import TimeLimitWarning, lateness, limited
+from .beginning import check_beginning
 from .learning.first_step import texts_delta
 from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
@@ -36,8 +39,9 @@ from .one_table import RuleLike, draw_release, settings_of, with_rules
 from .people import Ordered, Stated, release_people
 from .periods.yearly import Sharing
 from .prior import Prior, PriorLike
-from .related import Asked
-from .related_tables import Pairs, Relations, Summaries, pairs_stated
+from .related.asked import Asked
+from .related.stated import pairs_stated
+from .related.tables import Pairs, Relations, Summaries
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
 
@@ -59,8 +63,11 @@ def synthesize(
     epsilon: float = ...,
     *,
     relations: Relations,
+    public: Collection[str] = ...,
     order: Mapping[str, Ordered] | None = ...,
+    series: Mapping[str, str] | None = ...,
     within: Mapping[str, tuple[str | None, str | None]] | None = ...,
+    drop_incomplete: bool | Collection[str] = ...,
     summaries: Summaries | None = ...,
     workload: Pairs | None = ...,
     delta: float = ...,
@@ -81,6 +88,8 @@ def synthesize(
     *,
     key: str,
     order: Ordered | None = ...,
+    series: str | None = ...,
+    drop_incomplete: bool = ...,
     per_person: Sequence[str] = ...,
     releases: int | None = ...,
     until: object = ...,
@@ -129,8 +138,11 @@ def synthesize(
     *,
     key: str | None = None,
     relations: Relations | None = None,
+    public: Collection[str] = (),
     order: Ordered | Mapping[str, Ordered] | None = None,
+    series: str | Mapping[str, str] | None = None,
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
+    drop_incomplete: bool | Collection[str] = False,
     summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
     releases: int | None = None,
@@ -178,10 +190,19 @@ def synthesize(
         relations: for each of several tables but that of people, its column that holds the key of the table
             to which it belongs -> that table: {"stays": {"id": "patients"}}; "patients.number" where the key
             has another name there.
+        public: with relations, the tables that everybody may see, such as one of products, to whose keys
+            others refer beside what they belong to: {"items": {"order_id": "orders", "product_id":
+            "products"}}. They are in the release as they are, and each synthetic row refers to one of theirs.
         order: with a key, the column by which rows of a person are in order, such as a date, or True for the
             order of the table; with relations, this for each table whose rows have an order.
+        series: of a table of many series in one order, such as values of several tests by day, the column of
+            categories that says which one a row is of: what follows what is then kept within a series, for
+            all columns but this one and the order. With relations, this for each such table: {"observations":
+            "test"}.
         within: with relations, the columns of the other table between which the order of the rows lies, such
             as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
+        drop_incomplete: with a key or relations, whether rows without a key, a parent or a value of the order
+            are left out, of all tables or of those that are named; by default they are refused.
         summaries: with relations, what a row says of the rows that belong to it, as a new column, with which
             synthetic rows agree: whether any has one of some values, {"diagnoses": {"had_stroke": {"code":
             ["I63", "I64"]}}}, or {"what": "count", "column": "code", "values": ["I63"]} for how many have,
@@ -287,6 +308,8 @@ def synthesize(
         pairs = pairs_stated(workload, key, per_person)
         named: Mapping[str, Any] = {
             **{"key": key, "relations": relations, "order": order, "per_person": per_person},
+            **{"series": series, "public": [*public]},
+            "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "summaries": summaries or {}, "pairs": pairs},
         }
         stated = Stated(**compose_texts(named), domain=domain, sharing=sharing)
@@ -300,14 +323,17 @@ def synthesize(
         return people
     if (
         order is not None
+        or series is not None
         or per_person
         or summaries is not None
         or within is not None
+        or drop_incomplete
+        or public
         or _sharing("", releases, until, continues)
     ):
         raise DataError(
-            "order, within, summaries, per_person and releases: expected a key or relations beside them, got "
-            "none; name these"
+            "order, series, within, drop_incomplete, public, summaries, per_person and releases: expected a "
+            "key or relations beside them, got none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(
@@ -334,8 +360,11 @@ def synthesize(
     if workload is not None and not isinstance(workload, str | Workload):
         raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')
     wanted = Workload.wanted(described, workload, compose_texts(target))
+    if rows is not None and not whole(1, MOST_ROWS).fits(rows):
+        raise DataError(f"rows: expected at least 1 and at most {MOST_ROWS}; ask for another whole number")
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)
+    check_beginning(ordered)
     with _answers_kept_in(out) as kept:
         settings = settings_of(ordered, time_limit, header, seed)
         if known_before is not None:

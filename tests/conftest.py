@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import atexit
+import contextlib
 import gc
 import itertools
 import os
@@ -16,6 +17,7 @@ import hypothesis
 import pytest
 
 from support.packages import install as install
+from support.repeatable import noise_of
 
 # Ledgers of data frames; those of fixtures of modules too.
 STATE = tempfile.mkdtemp(prefix="dpmosaic-state-")
@@ -26,8 +28,8 @@ NUMBERS = itertools.count()
 # As in the command: there are few cycles, and looking for them took a seventh of the time of collecting.
 gc.set_threshold(20_000)
 
-# Whether a test fails depends on the commit alone: examples are the same in each run, and take any time.
-# `--hypothesis-profile=search` looks for others.
+# Whether a test fails depends on the commit alone: examples and noise are the same in each run, and examples
+# take any time. `--hypothesis-profile=search` looks for others.
 UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("suite", derandomize=True, **UNTIMED)
 hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, **UNTIMED)
@@ -44,6 +46,27 @@ def state(monkeypatch):
     folder = os.path.join(STATE, str(next(NUMBERS)))
     monkeypatch.setenv("XDG_STATE_HOME", folder)
     return folder
+
+
+def repeated(name):
+    """The noise of a test or of a shared fixture."""
+    searching = hypothesis.settings.get_current_profile_name() == "search"
+    return contextlib.nullcontext() if searching else noise_of(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with repeated(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """What several tests share is the same whichever of them comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with repeated(f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"):
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path, config):

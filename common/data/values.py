@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 RawColumn: TypeAlias = "NDArray[Any] | Sequence[Any]"
 """One column before encoding: text or numbers; None, NaN, a masked cell or "" is a missing value."""
 
+NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
+"""Texts that among numbers, dates or booleans stand for a missing value, as does every blank text."""
+
 _LONGEST_WHOLE = 2000
 """Bits up to which a whole number is written in decimals: Python may refuse to write longer ones so."""
 

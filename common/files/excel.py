@@ -1,4 +1,4 @@
-"""Reads the first sheet of an Excel file: each cell as the text that it shows, as of a CSV.
+"""Reads the sheet of an Excel file: each cell as the text that it shows, as of a CSV.
 
 So the kind of a column follows from what most of its cells show, and no single cell decides it.
 """
@@ -24,10 +24,10 @@ _ANY_BYTES, _UNPACKED = 1 << 26, 100
 
 
 def read(path: Path) -> OtherFile:
-    """Reads the first sheet, whose first row names the columns; rows without any value are left out.
+    """Reads the sheet with cells, whose first row names the columns; rows without any value are left out.
 
     Raises:
-        DataError: it has no such row.
+        DataError: it has no such row, another sheet has cells, or cells stand beside the columns.
     """
     with zipfile.ZipFile(path) as parts:
         unpacked = sum(part.file_size for part in parts.infolist())
@@ -35,25 +35,43 @@ def read(path: Path) -> OtherFile:
         raise DataError(f"{path.name}: expected a file of sheets, found one that unpacks to far more bytes")
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        rows = book.worksheets[0].iter_rows(values_only=True)
+        filled = [sheet for sheet in book.worksheets if _has_cells(sheet)]
+        if len(filled) > 1:
+            raise DataError(
+                f"{path.name}: expected one sheet with cells, found {len(filled)}; save the one of the table "
+                "as a file of its own"
+            )
+        rows = (filled or book.worksheets)[0].iter_rows(values_only=True)
         names = [_text(cell) for cell in next(rows, ())]
         while names and names[-1] is None:
             names.pop()
         if not names or None in names:
             raise DataError(
-                f"{path.name}: expected the names of the columns in the first row of its first sheet, found "
-                "none; write a name above each column"
+                f"{path.name}: expected the names of the columns in the first row of its sheet, found none; "
+                "write a name above each column, one row of them, without merged cells"
             )
         columns: list[list[str | None]] = [[] for _ in names]
+        beyond = False
         for row in rows:
-            cells = [_text(cell) for cell in row[: len(names)]]
+            cells = [_text(cell) for cell in row]
+            beyond = beyond or any(cell is not None for cell in cells[len(names) :])
+            cells = cells[: len(names)]
             if any(cell is not None for cell in cells):
                 cells += [None] * (len(names) - len(cells))
                 for column, cell in zip(columns, cells, strict=True):
                     column.append(cell)
     finally:
         book.close()
+    if beyond:
+        raise DataError(
+            f"{path.name}: expected no cells beyond the columns that the first row of its sheet names, found "
+            "some; name each column there, and take titles and notes away"
+        )
     return OtherFile(pa.table([pa.array(column, pa.string()) for column in columns], names=names))
+
+
+def _has_cells(sheet: Any) -> bool:
+    return any(_text(cell) is not None for row in sheet.iter_rows(values_only=True) for cell in row)
 
 
 def _text(cell: Any) -> str | None:

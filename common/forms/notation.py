@@ -22,14 +22,23 @@ LONGEST_PATTERN = 200
 APOSTROPHES, BLANKS = "'\u2019", " \u00a0\u202f"
 """Marks between thousands beside commas and points, as typed and as typeset."""
 
-_MARKS = APOSTROPHES + BLANKS
+SIGNS = ("(", "-", "+", "=", "\u2212")
+"""How signs are written where not by a minus before negative numbers: these in parentheses or with a minus
+behind them, positive ones with a plus, negative ones with a minus between a currency and them, or with the
+minus sign of typography."""
+
+_MARKS, _SIGNS = APOSTROPHES + BLANKS, re.escape("".join(SIGNS))
 _PATTERN = re.compile(
     r"(?![=+\-@\t\r\n])[^{}]*"
-    rf"\{{(?:(?::(?=[^}}])(?P<negative>\(?)(?P<mark>[,{_MARKS}]?)|(?P<or_negative>\(?)(?P<or_mark>[{_MARKS}]?),)"
-    r"(?:\.(?P<decimals>[0-9])f)?)?\}[^{}]*"
+    rf"\{{(?:(?::(?=[^}}])(?P<sign>[{_SIGNS}]?)(?P<mark>[,{_MARKS}]?)"
+    rf"|(?P<or_sign>[{_SIGNS}]?)(?P<or_mark>[.{_MARKS}]?),)"
+    r"(?:(?:\.(?P<digits>[0-9]))?(?P<exponent>[eE])|\.(?P<decimals>[0-9])f)?|:0(?P<width>[2-9])|:g)?\}[^{}]*"
 )
-_CURRENCIES = ("$", "€", "£", "¥")
-"""A minus stands before these."""
+CURRENCIES = "$£¥฿\u20a0-\u20c0"
+"""Signs of currencies, as of a class of characters."""
+
+SIGNED = re.compile(f"[A-Z]{{0,3}}[{CURRENCIES}]")
+"""What a sign stands before: a currency, such as US$."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +46,12 @@ class Notation:
     """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
 
     Thousands may be divided by an apostrophe or a blank: `{:'}` as 1'234.5, `{: }` as 1 234.5, `{ ,}` as
-    1 234,5. With `(`, such as `{:(,}` or `{(,}`, negative numbers are in parentheses, without a minus. With
-    `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals.
+    1 234,5, `{.,}` as 1.234,5. With `(`, such as `{:(,}` or `{(,}`, negative numbers are in parentheses,
+    without a minus; with `-` their minus is behind them, as 5-; with `=` it is behind a currency, as $-5;
+    with `\u2212` it is U+2212; with `+` positive numbers have a plus. With `.2f` before the closing brace,
+    such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an
+    exponent too, as 1.50e-03. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they
+    have no point, as 74 beside 79.5.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
@@ -50,9 +63,9 @@ class Notation:
         if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern[: LONGEST_PATTERN + 1]):
             raise DataError(
                 "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
-                "decimal comma, perhaps with another mark between thousands, parentheses for a minus and a "
-                "number of decimals, such as {}%, ${:,.2f}, {,.1f}, {:'} or {:(,}, that does not begin like "
-                "a formula; fix the domain"
+                "decimal comma, perhaps with another mark between thousands, another sign and a number of "
+                "decimals, such as {}%, ${:,.2f}, {,.1f}, {.,}, {:'} or {:(,}, that does not begin like a "
+                "formula; fix the domain"
             )
 
     def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:
@@ -62,13 +75,15 @@ class Notation:
 
     def number_in(self, text: str) -> str:
         """The number in a text, without what the pattern has around it; a number alone stays."""
-        before, after = self._around
+        before, after = self.around
         cell, sign = text.strip(), ""
-        if self.in_parentheses and cell.startswith("(") and cell.endswith(")"):
+        if self.sign == "(" and cell.startswith("(") and cell.endswith(")"):
             cell, sign = cell[1:-1].strip(), "-"
-        elif before and cell.startswith("-"):
-            cell, sign = cell[1:], "-"
-        cell = cell.removeprefix(before).removesuffix(after).strip()
+        elif cell.startswith(("-", "+", "\u2212" if self.sign == "\u2212" else "-")):
+            cell, sign = cell[1:], "" if cell[0] == "+" else "-"
+        cell = cell.removeprefix(before.strip()).removesuffix(after.strip()).strip()
+        if self.sign == "-" and cell.endswith("-") and not sign:
+            cell, sign = cell[:-1], "-"
         if self.decimal_comma and cell:
             plain = self._thousands.sub("", cell).replace(",", ".")
             return sign + plain if self._number_pattern.fullmatch(cell.removeprefix("-")) else "?"
@@ -82,9 +97,9 @@ class Notation:
         return self._parts["or_mark"] is not None
 
     @property
-    def in_parentheses(self) -> bool:
-        """Whether negative numbers are in parentheses."""
-        return bool(self._parts["negative"] or self._parts["or_negative"])
+    def sign(self) -> str:
+        """How signs are written, one of `SIGNS`; empty for a minus before negative numbers."""
+        return self._parts["sign"] or self._parts["or_sign"] or ""
 
     @property
     def mark(self) -> str:
@@ -103,29 +118,58 @@ class Notation:
     def plain(self) -> bool:
         """Whether texts in this notation are numbers to every reader, such as 12.50."""
         alone = self.pattern.startswith("{") and self.pattern.endswith("}")
-        return alone and not self.mark and not self.decimal_comma and not self.in_parentheses
+        return alone and not (self.mark or self.decimal_comma or self.sign or self.width)
 
     @property
     def decimals(self) -> int | None:
         """The number of decimals that every number has; None for as many as it needs."""
-        known = self._parts["decimals"]
+        known = self._parts["decimals"] or self._parts["digits"]
         return None if known is None else int(known)
+
+    @property
+    def exponent(self) -> str:
+        """What is written before an exponent, e or E; empty if numbers have none."""
+        return self._parts["exponent"] or ""
+
+    @property
+    def width(self) -> int:
+        """The number of digits that numbers have at least, with zeros in front; 0 if they have none there."""
+        return int(self._parts["width"] or 0)
 
     def with_decimals(self, decimals: int) -> Notation:
         """The same notation, in which every number has so many decimals."""
-        return Notation(self.pattern.replace("{}", "{:}").replace("}", f".{decimals}f}}"))
+        end = f".{decimals}{self.exponent or 'f'}}}"
+        return Notation(self.pattern.replace("{}", "{:}").replace(f"{self.exponent}}}", end))
+
+    def round_as_written(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The numbers as they are written before an exponent of a number of decimals; others as they are."""
+        if not self.exponent or self.decimals is None:
+            return numbers
+        return np.array([float(f"{number:.{self.decimals}e}") for number in numbers.tolist()])
 
     def _text_of(self, number: float) -> str:
-        if number < 0 and self.in_parentheses:
-            return f"({self._text_of(-number)})"
-        if number < 0 and self.pattern.startswith(_CURRENCIES):
-            return f"-{self._text_of(-number)}"
-        plain = int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+        size = abs(number)
+        plain = int(size) if size.is_integer() and size <= LARGEST_WHOLE else size
         grouped = "," if self.mark else ""
-        text = format(plain, grouped if self.decimals is None else f"{grouped}.{self.decimals}f")
+        if self.exponent and self.decimals is None:
+            text = np.format_float_scientific(size, trim="-", exp_digits=2)
+        else:
+            kind = "" if self.decimals is None else f".{self.decimals}{self.exponent or 'f'}"
+            text = format(plain, f"{grouped}{kind}")
+        text = text.replace("e", self.exponent or "e").zfill(self.width)
         if self.mark or self.decimal_comma:
             text = text.translate({ord(","): self.mark, ord("."): "," if self.decimal_comma else "."})
-        return re.sub(r"\{.*\}", lambda _: text, self.pattern)
+        first, last = self._signs(number)
+        around = self.sign == "(" or (self.sign != "=" and SIGNED.match(self.pattern))
+        if not around or last == "-":
+            text, first, last = f"{first}{text}{last}", "", ""
+        return first + re.sub(r"\{.*\}", lambda _: text, self.pattern) + last
+
+    def _signs(self, number: float) -> tuple[str, str]:
+        """What is written before and behind a number for its sign."""
+        if number >= 0:
+            return "+" if self.sign == "+" and number else "", ""
+        return {"(": ("(", ")"), "-": ("", "-"), "\u2212": ("\u2212", "")}.get(self.sign, ("-", ""))
 
     @cached_property
     def _parts(self) -> dict[str, str | None]:
@@ -134,9 +178,10 @@ class Notation:
         return match.groupdict()
 
     @cached_property
-    def _around(self) -> tuple[str, str]:
+    def around(self) -> tuple[str, str]:
+        """What stands before the number, and behind it."""
         before, after = re.split(r"\{.*\}", self.pattern)
-        return before.strip(), after.strip()
+        return before, after
 
     @cached_property
     def _thousands(self) -> re.Pattern[str]:

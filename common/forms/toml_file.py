@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +34,28 @@ def read_by_form(path: Path, form: Form, remedy: str = "fix the path") -> dict[s
         raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
     check_file(path.name, form, content)
     return content
+
+
+def as_toml(value: object) -> str:
+    """A text, truth, number, list or mapping of these as it stands in a line of TOML."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml_key(key)} = {as_toml(one)}' for key, one in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(as_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else as_toml(name)
+
+
+def section_of(name: str, entries: Mapping[str, object]) -> str:
+    """A section of TOML, after an empty line; entries that are empty are left out.
+
+    Args:
+        name: of the section, as it stands in brackets.
+        entries: see `as_toml`.
+    """
+    lines = [f"{toml_key(key)} = {as_toml(value)}" for key, value in entries.items() if value]
+    return "\n".join(["", f"[{name}]", *lines, ""])

@@ -48,7 +48,10 @@ class Number(Form):
         """See `Form.fits`."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.whole else numbers.Real):
             return False
-        value = float(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            return False
         return math.isfinite(value) and not (
             (self.least is not None and value < self.least)
             or (self.above is not None and value <= self.above)
@@ -220,7 +223,7 @@ class Scalar(Form):
 
     def fits(self, value: object) -> bool:
         """See `Form.fits`."""
-        return isinstance(value, (str, bool)) or (isinstance(value, numbers.Real) and math.isfinite(value))
+        return isinstance(value, (str, bool)) or Number().fits(value)
 
     def schema(self) -> dict[str, Any]:
         """See `Form.schema`."""

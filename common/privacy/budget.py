@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
+from typing import Any
 
 from ..errors import BudgetError
 from . import conversion
@@ -14,6 +16,20 @@ from .renyi import ExponentialSteps, RenyiOrder, SampledGaussian, renyi_order
 
 DEFAULT_DELTA = 1e-9
 """Delta of a promise, unless it is given."""
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy or a fraction as a float, which JSON has; other values as they are."""
+    if not isinstance(value, Real) or isinstance(value, (int, float)):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int or isinstance(value, float)
 
 
 @dataclass(frozen=True)
@@ -33,14 +49,16 @@ class Budget:
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.zcdp_rho is None):
             raise BudgetError("expected either epsilon with delta or rho; got both or neither")
+        for name in ("epsilon", "delta", "zcdp_rho"):
+            object.__setattr__(self, name, _plain(getattr(self, name)))
         for name, value in (("epsilon", self.epsilon), ("rho", self.zcdp_rho)):
-            if value is not None and not (isinstance(value, Real) and 0 < value < math.inf):
-                raise BudgetError(f"{name}: expected a positive finite number, got {value!r}")
+            if value is not None and not (_is_number(value) and 0 < value <= sys.float_info.max):
+                raise BudgetError(f"{name}: expected a positive finite number, got {value!r:.40}")
         if self.epsilon is not None and self.delta is None:
             raise BudgetError(
                 "delta: expected a number in (0, 1) beside epsilon, got none; 1e-9 is a common choice"
             )
-        if self.delta is not None and not (isinstance(self.delta, Real) and 0 < self.delta < 1):
+        if self.delta is not None and not (_is_number(self.delta) and 0 < self.delta < 1):
             raise BudgetError(f"delta: expected a number in (0, 1), got {self.delta}")
 
     @classmethod

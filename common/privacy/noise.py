@@ -67,7 +67,7 @@ def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[
 
 
 def noisy_counts(
-    counts: NDArray[np.int64], sigma: float, stream: RandomStream, parts: int = 1
+    counts: NDArray[np.int64], sigma: float, stream: RandomStream, parts: int = 1, first: int | None = None
 ) -> NDArray[np.int64]:
     """Counts plus discrete Gaussian noise, in units of 1/g for the grid g of `grid_of(sigma, parts)`.
 
@@ -78,13 +78,17 @@ def noisy_counts(
         sigma: standard deviation of the noise in counts.
         stream: random words.
         parts: see `grid_of`.
+        first: so many have the noise that a seed draws for them however many others there are; None for all.
 
     Returns:
         Same shape, int64: g * counts + noise. Divide by g for counts.
     """
     grid = grid_of(sigma, parts)
-    noise = discrete_gaussian(grid * sigma, counts.size, stream).reshape(counts.shape)
-    return noise + grid // parts * counts
+    noise = discrete_gaussian(grid * sigma, counts.size if first is None else first, stream)
+    if first is not None:
+        others = discrete_gaussian(grid * sigma, counts.size - first, stream.child("others"))
+        noise = np.append(noise, others)
+    return noise.reshape(counts.shape) + grid // parts * counts
 
 
 @dataclass(frozen=True, eq=False)

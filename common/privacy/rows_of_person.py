@@ -9,7 +9,10 @@ from .cost import ALL_ROWS
 ALL = "all"
 """All rows of a person, whatever their number, each of which counts in part."""
 
-ROWS = Either((whole(1), Choice((ALL,))))
+MOST_ROWS = 10**9
+"""Most rows of a table, and so of a person, in files that people write."""
+
+ROWS = Either((whole(1, MOST_ROWS), Choice((ALL,))))
 """A number of rows of one person, or all."""
 
 

@@ -32,6 +32,12 @@ class Way(enum.Enum):
     """What lies between the first of them and the last."""
     STEP = "step"
     """What lies between a row and the one before it."""
+    SERIES = "series"
+    """A column of a table of the row before, whose codes say which rows of a parent are one series.
+
+    Of all others but steps a record then has that of the last earlier row of its series in place of the row
+    before.
+    """
     ANY = "any"
     """Whether one of the rows that belong to a row has one of some codes."""
     COUNT = "count"
@@ -108,6 +114,8 @@ class KnownColumn:
             raise DataError(
                 f"column {self.name!r}: expected numbers of rows by increasing starts from 0 on, got others"
             )
+        if self.way is Way.SERIES and not self.before:
+            raise DataError(f"column {self.name!r}: expected a series of the row before, got one of the row")
         # A largest group of any size costs nothing to refuse.
         if self.groups and len(set(self.groups)) != max(self.groups) + 1:
             raise DataError(f"column {self.name!r}: expected groups that are all of some code, got others")
@@ -158,6 +166,17 @@ class RelatedPart:
             misplaced = column.before and self.table_of(column) != self.table
             if self.table_of(column) not in above or holder != column.table or misplaced:
                 raise DataError(f"column {column.name!r}: expected one that the records of the table have")
+        if sum(column.way is Way.SERIES for column in self.columns) > 1:
+            raise DataError("a part of a release has one column that says which rows are one series")
+
+    @property
+    def series(self) -> str:
+        """The column of the table that says which rows of a parent are one series; empty for none."""
+        return next((column.source for column in self.columns if column.way is Way.SERIES), "")
+
+    def is_of_series(self, column: KnownColumn) -> bool:
+        """Whether a column is of the last earlier row of the same series in place of the row before."""
+        return column.before and column.way not in (Way.STEP, Way.SERIES) and bool(self.series)
 
     @property
     def parents(self) -> dict[str, str]:
@@ -191,9 +210,11 @@ class RelatedPart:
             own, order = column.source, orders[column.holder]
             if column.way in _OF_ROWS_BELOW or column.way is Way.STEP:
                 own = ""
-            if column.way in (Way.CODE, Way.NUMBER, Way.ANY, Way.COUNT):
+            if column.way in (Way.CODE, Way.SERIES, Way.NUMBER, Way.ANY, Way.COUNT):
                 order = ""
-            return any(joint_name(column.holder, one) in sources for one in (own, order) if one)
+            named = [joint_name(column.holder, one) for one in (own, order) if one]
+            named += [joint_name(self.table, self.series)] if self.is_of_series(column) else []
+            return any(one in sources for one in named)
 
         return tuple(column.name for column in self.columns if follows(column))
 

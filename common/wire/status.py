@@ -23,6 +23,8 @@ _STATUS_LENGTH = 2000
 _TLS_WORDS = ("certificate", "handshake", "ssl_error", "peer name", "wrong_version", "tls")
 _CUT_OFF = ("handshake read failed", "handshake write failed")
 """The connection ended during the handshake: the other process stopped, and refused nothing."""
+_TOO_MANY = "concurrent rpc limit"
+"""Of gRPC, where all callers together have as many calls open as its server takes."""
 
 
 def status_of(error: Exception) -> grpc.StatusCode:
@@ -69,11 +71,12 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
             )
         case grpc.StatusCode.UNIMPLEMENTED:
             return ProtocolError(f"party {party!r} has no such method; upgrade dpmosaic where it is older")
-        case grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return ProtocolError(
-                f"party {party!r}: a message is larger than a frame, or there are too many calls at once; "
-                "compare versions"
+        case grpc.StatusCode.RESOURCE_EXHAUSTED if _TOO_MANY in details:
+            return PartyUnavailable(
+                f"party {party!r} has too many calls open; resume the release, or ask its operator why"
             )
+        case grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return ProtocolError(f"party {party!r}: a message is larger than a frame; compare versions")
         case _:
             return PartyUnavailable(f"party {party!r}: the call ended with {code.name}; see the party's log")
 
@@ -86,8 +89,8 @@ def _is_about_tls(details: str) -> bool:
 def is_transient(failed: grpc.RpcError) -> bool:
     """Whether a retry may succeed: the party could not be reached and did not refuse the call."""
     refused = any(key == _REFUSAL for key, _ in failed.trailing_metadata() or ())
-    unavailable: bool = failed.code() is grpc.StatusCode.UNAVAILABLE
-    return unavailable and not refused and isinstance(error_of(failed, ""), PartyUnavailable)
+    came_to_nobody = failed.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    return came_to_nobody and not refused and isinstance(error_of(failed, ""), PartyUnavailable)
 
 
 def reason(error: Exception) -> str:

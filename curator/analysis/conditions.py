@@ -222,7 +222,7 @@ def _code(attribute: Attribute, value: object) -> int:
         raise _error(attribute, "expected a value, got a missing one, of which it has none; name a value")
     other = reading.counted.get("other")
     if any(rows[0] for rows, _ in reading.refused.values()) or (other is not None and other[0]):
-        meant = hint(text_of(value), getattr(attribute, "categories", ()))
+        meant = hint(text_of(value), map(text_of, getattr(attribute, "categories", ())))
         raise _error(attribute, f"expected {_labels(attribute)}, got another value{meant}; fix it")
     return int(reading.codes[0])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +17,7 @@ from ...common.crypto.digests import sha256_of
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-from ...common.errors import DataError
+from ...common.errors import DataError, MosaicError
 from ...common.files.kinds import OTHER_SUFFIXES
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
@@ -100,7 +102,10 @@ class Published:
         if not (folder / CERTIFICATE).is_file():
             raise DataError(f"{folder}: expected the folder of a finished release, got none; fix the path")
         if (folder / PEOPLE).is_file():
-            raise DataError(f"{folder}: holds a release of related tables; read it with load_people")
+            raise DataError(
+                f"{folder}: expected a release of one row a person, got one of people or related tables; "
+                "dpmosaic.load_people reads it in Python, and dpmosaic generate --people draws more"
+            )
         certificate = Certificate.load(folder / CERTIFICATE)
         check_files(folder, certificate)
         if others := foreign(certificate, folder):
@@ -139,7 +144,8 @@ class Published:
         """
         if self.drawn is not None:
             return self.drawn.released.synthetic
-        return encode_frame(self.domain, self._file_rows)
+        with _of_a_stranger(self._path):
+            return encode_frame(self.domain, self._file_rows)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -150,7 +156,8 @@ class Published:
         """
         if self.drawn is not None:
             return typed_frame(self.drawn.released.synthetic, self.columns, self.drawn.rng)
-        return typed_values(self.domain, values_in(self.domain, self._file_rows), self.columns)
+        with _of_a_stranger(self._path):
+            return typed_values(self.domain, values_in(self.domain, self._file_rows), self.columns)
 
     def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows with the types of `frame`, as their users get them; see `storage.shown_frame`.
@@ -223,7 +230,7 @@ def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.Dat
     Raises:
         DataError: it is another file, or its rows would take far more memory than the file has bytes.
     """
-    try:
+    with _of_a_stranger(path):
         if path.suffix == f".{TableFormat.PARQUET}":
             with pq.ParquetFile(path) as file:
                 about = file.metadata
@@ -236,8 +243,16 @@ def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.Dat
             return read_other_rows(path, domain.columns)
         some = {"nrows": 0} if names_only else {}
         texts = pd.read_csv(path, dtype=object, keep_default_na=False, encoding="utf-8", **some)
-        return without_apostrophes(texts, domain)
-    # Whatever the content of a stranger's file makes pandas or pyarrow raise.
+        return without_apostrophes(texts, (*domain.unmodelled, *domain.attributes))
+
+
+@contextlib.contextmanager
+def _of_a_stranger(path: Path) -> Iterator[None]:
+    """Makes one sentence of whatever the content of a table makes pandas or pyarrow raise."""
+    try:
+        yield
+    except MosaicError:
+        raise
     except Exception as cause:
         raise DataError(f"{path}: expected a synthetic table, found another file; restore it") from cause
 

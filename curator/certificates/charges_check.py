@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...common.data.domain import Clique, Domain
-from ...common.errors import MosaicError, ProtocolError
+from ...common.errors import BudgetError, MosaicError, ProtocolError
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import PrivacyUnit, gaussian_cost, score_cost
 from ...common.privacy.spending import Cost
@@ -178,7 +178,11 @@ def _cost_by_slice(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
         and all(1 <= g <= n for g, n in zip(stated.groups, sizes, strict=True))
     ):
         return ()
-    return costs_of_noise(stated, unit, terms.plan.domain)
+    try:
+        return costs_of_noise(stated, unit, terms.plan.domain)
+    except BudgetError:
+        # No party draws such noise.
+        return ()
 
 
 def costs_of_noise(stated: StatedCharge, unit: PrivacyUnit, domain: Domain) -> Costs:

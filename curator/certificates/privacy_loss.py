@@ -31,6 +31,9 @@ _CONVOLUTION_ERROR, _CONVOLUTION_ERROR_EACH = 1e-13, 1e-17
 _LEAST_SIGMA = 0.1
 """Under less noise for a record, the tails that dp-accounting computes do not overlap."""
 
+_MOST_GRID_STEPS = 2.0**21
+"""Of more noise, in steps of its grid, the probabilities of all values take gigabytes."""
+
 _LABELS = "labels"
 """Kind of the noise on labels, which one party draws alone: nobody sees more of it than was charged."""
 
@@ -70,8 +73,8 @@ def checked_epsilon(
 
     Returns:
         None if a charge is not Gaussian, if nothing was charged, if 64-bit floats are too coarse for so
-        small a delta (below 4e-13 for a few variables), or if there is so little noise that no number bounds
-        epsilon at this delta.
+        small a delta (below 4e-13 for a few variables), if there is so little noise that no number bounds
+        epsilon at this delta, or so much (beyond two million counts) that its values take too much memory.
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
@@ -92,6 +95,8 @@ def checked_epsilon(
         return None
     alone = {sigma for variables in noise for (sigma, kind), _ in variables if kind in (True, ())}
     if any(sigma * noise_factor < _LEAST_SIGMA * unit.multiple for sigma in alone):
+        return None
+    if any(grid_of(sigma) * sigma * noise_factor > _MOST_GRID_STEPS for sigma in alone):
         return None
     labels = sum((charge.zcdp_rho for charge in accountant.charges if charge.labels), Fraction(0))
     mu = math.sqrt(2 * (labels + (accountant.spent - labels) / Fraction(noise_factor) ** 2))

@@ -61,6 +61,7 @@ _TYPES = {
     "text": "sc:Text",
     "integer": "sc:Integer",
     "key": "sc:Integer",
+    "text key": "sc:Text",
     "number": "sc:Float",
     "boolean": "sc:Boolean",
     "date": "sc:Date",

@@ -12,6 +12,7 @@ _CSVW = {
     "text": "string",
     "integer": "integer",
     "key": "integer",
+    "text key": "string",
     "number": "double",
     "boolean": "boolean",
     "date": "date",
@@ -23,6 +24,7 @@ _SDTYPES = {
     "number": "numerical",
     "boolean": "boolean",
     "key": "id",
+    "text key": "id",
     "date": "datetime",
     "datetime": "datetime",
 }

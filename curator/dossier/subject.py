@@ -11,6 +11,7 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import WHOLE_NUMBERS
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.privacy.conversion import best_guess
@@ -18,7 +19,8 @@ from ..analysis.release import Release, load
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE
-from ..people.lifetime import Lifetime
+from ..people.certificate import Lifetime
+from ..people.files import file_name
 from ..people.release import PeopleRelease, load_people
 from ..people.tables import released_domain
 from ..report.promise import adjacency_in_words, promise_of
@@ -33,7 +35,8 @@ class Column:
 
     Attributes:
         name: of the column.
-        kind: "text", "integer", "number", "boolean", "date", "datetime" or "key".
+        kind: "text", "integer", "number", "boolean", "date", "datetime", or of a key "key" if it is a whole
+            number and "text key" if it is a text.
         categories: its possible values, if they are listed.
         minimum: smallest value, if the domain states one.
         maximum: largest value, as `minimum`.
@@ -218,11 +221,14 @@ def of_people(release: PeopleRelease) -> Subject:
     for kin in family.tables:
         if kin.name not in release.frames:
             continue
-        file, digest = _table_of(made.outputs, kin.name)
+        file, digest = _table_of(made.outputs, file_name(kin.name))
         domain = released_domain(family, kin)
-        keys = {kin.key, kin.foreign} - {""}
+        keys = {
+            name: "key" if one.pattern == WHOLE_NUMBERS else "text key"
+            for name, one in family.key_columns(kin.name).items()
+        }
         names = tuple(str(name) for name in release.frames[kin.name].columns)
-        columns = tuple(Column(name, "key") if name in keys else _column(domain, name) for name in names)
+        columns = tuple(Column(name, keys[name]) if name in keys else _column(domain, name) for name in names)
         rows = len(release.frames[kin.name])
         tables.append(DescribedTable(kin.name, file, digest, rows, columns, kin.key, kin.parent, kin.foreign))
     of_records = release.releases[family.root.name].certificate

@@ -96,6 +96,9 @@ class Measurer(ABC):
     prior: Table | None = None
     """A public table of the same domain, known before; None without one."""
 
+    prior_sigma: float = 0.0
+    """Standard deviation of the noise with which cells of its pairs were measured; 0 for none."""
+
     sampling: Sampling | None = None
     """The sample of rows that answers for some cliques (`is_sampled`); None if all rows always answer."""
 

@@ -9,7 +9,8 @@ import pandas as pd
 from sqlglot import exp
 
 from ...common.data.attributes.numeric import NumericAttribute
-from .shape import Family, Kin, number_name
+from .kin import Kin
+from .shape import Family, number_name
 from .summaries import AnyOf, CountOf
 
 _ROWS = (
@@ -111,7 +112,7 @@ class _Reader:
         self._only(named, "this", "alias")
         known = [table for table in self.family.tables if table.name.casefold() == named.name.casefold()]
         if not known or not known[0].columns:
-            raise NotAboutPeople(f"no interval: there is no table {named.name!r}")
+            raise NotAboutPeople(f"no interval: {named.name!r} is no table of people or of their rows")
         name = named.alias_or_name.casefold()
         if name in self.tables:
             raise NotAboutPeople("no interval: two tables have one name; name them apart")

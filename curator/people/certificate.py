@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import PurePosixPath
 from typing import ClassVar
 
 from ...common.privacy.budget import Budget
@@ -15,16 +16,53 @@ from ...common.protocols.chosen import Chosen
 from ..certificates.certificate import Certificate
 from ..certificates.json_values import OPTIONAL
 from ..certificates.signed_record import SignedRecord
-from .lifetime import Lifetime
 
 OF_COLUMNS, OF_RECORDS = "columns, from one row of each person", "records"
 OF_CHOICE, OF_ALIGNMENT = "bins of columns and of numbers of rows", "the alignment of people"
 """What parts are of, beside numbers of rows; those of choices and an alignment are over parties."""
 
+EARLIER = "earlier"
+"""The folder of the certificates of the releases before, in that of a release that continues them."""
+
 _ONE_ROW_EACH = (
     "One record is one row of a person, which was drawn at random among those of the table. The promise is "
     "for the person with all rows in all tables, whatever their number."
 )
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """Which one of several releases that share a promise this one is.
+
+    Attributes:
+        releases: how many releases share the promise.
+        number: which one it is, from 1.
+        release_id: its id.
+        until: up to which value of the order it has rows.
+        settings: SHA-256 of key, order and domain, which are the same in all of them.
+        earlier: SHA-256 of the certificate of the release that it continues; empty for the first.
+        zcdp_rho_earlier: what all before it cost together.
+        table: name of the file of the table; that of the release before is its beginning, byte for byte.
+        table_bytes: size of that beginning.
+    """
+
+    releases: int
+    number: int
+    release_id: str
+    until: str
+    settings: str
+    table: str
+    earlier: str = field(default="", metadata=OPTIONAL)
+    zcdp_rho_earlier: Fraction = field(default=Fraction(0), metadata=OPTIONAL)
+    table_bytes: int = field(default=0, metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.releases:
+            raise ValueError("a release is one of those that share its promise")
+        if (self.number > 1) != bool(self.earlier):
+            raise ValueError("each release but the first continues another")
+        if self.table_bytes < 0 or not is_inside(self.table):
+            raise ValueError("the rows of before are the beginning of a file in the folder of the release")
 
 
 @dataclass(frozen=True)
@@ -79,6 +117,10 @@ class PeopleCertificate(SignedRecord):
     outputs: Mapping[str, str]
     lifetime: Lifetime | None = field(default=None, metadata=OPTIONAL)
 
+    def __post_init__(self) -> None:
+        if self.outputs and self.lifetime is not None and self.lifetime.table not in self.outputs:
+            raise ValueError("the rows of before are the beginning of a published file")
+
     @classmethod
     def of(
         cls, certificates: Mapping[str, Certificate], budget: Budget, before: tuple[Spent, ...] = ()
@@ -119,12 +161,27 @@ def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None
         certificate: of the release.
         chosen: what it chose for others, if it does.
     """
-    bins = certificate.plan.bins
-    here = 0.0 if certificate.plan.labels is None else certificate.plan.labels.delta
+    delta = stated_labels_delta(certificate)
     if chosen is not None:
-        here = max(here, chosen.labels_delta)
-    before = 0.0 if bins is None else bins.labels_delta
-    return Spent(table, of, digest_of(certificate), cost_of(certificate), here + before)
+        delta = max(delta, chosen.labels_delta)
+    return Spent(table, of, digest_of(certificate), cost_of(certificate), delta)
+
+
+def stated_labels_delta(certificate: Certificate) -> float:
+    """What labels took of delta in a release and in the choice of bins before it, as its certificate says."""
+    labels, bins = certificate.plan.labels, certificate.plan.bins
+    return (0.0 if labels is None else labels.delta) + (0.0 if bins is None else bins.labels_delta)
+
+
+def is_part(part: Spent, certificate: Certificate) -> bool:
+    """Whether a certificate is that of a part, at its cost and its delta of labels.
+
+    What labels took of delta where columns were learned, their certificate does not say.
+    """
+    delta = stated_labels_delta(certificate)
+    learned = not delta and any(charge.kind == "labels" for charge in certificate.charges)
+    same = part.labels_delta > 0 if learned else part.labels_delta == delta
+    return same and cost_of(certificate) == part.zcdp_rho
 
 
 def of_people(certificate: Certificate) -> Certificate:
@@ -163,3 +220,18 @@ def epsilon_of(parts: Iterable[Spent], budget: Budget, earlier: Fraction = Fract
     if any(part.of == OF_ALIGNMENT for part in held):
         return zcdp_epsilon(float(spent), left)
     return gaussian_epsilon(math.sqrt(2 * spent), left)
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name is that of a file in the folder of a release."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
+
+
+def earlier_name(number: int) -> str:
+    """The file of the certificate of an earlier release.
+
+    Args:
+        number: which one it is, from 1.
+    """
+    return f"{EARLIER}/{number}.json"

@@ -19,10 +19,11 @@ from ..analysis.release import Release
 from ..mechanisms.parts.fitted import FittedModel
 from .drawing.children import Model, begin, begin_given_times
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
-from .drawing.numbers import cap_by_noise, margins_of, move_numbers
+from .drawing.numbers import margins_of, move_numbers, shrink_tail
 from .drawing.quantiles import with_quantiles
+from .kin import Kin
 from .rows import lineage, of_people, people_in_parts, weights
-from .shape import Family, Kin, number_name
+from .shape import Family, number_name
 from .tables import times_of
 
 
@@ -47,7 +48,7 @@ def drawn_rows(
         rng = stream.child("rows", table.name).generator()
         parents, release = rows[table.parent], releases.get(table.name)
         column = number_name(table.name)
-        counted = cap_by_noise(parents.codes[column], column, releases[table.parent])
+        counted = shrink_tail(parents.codes[column], column, releases[table.parent], rng)
         numbers = numbers_of(family, table.name, counted, rng)
         if release is None:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))

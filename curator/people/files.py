@@ -21,13 +21,15 @@ from ..certificates.verify import CERTIFICATE, WARNING, verify_certificate
 from .certificate import (
     OF_ALIGNMENT,
     OF_RECORDS,
+    Lifetime,
     PeopleCertificate,
     Spent,
-    cost_of,
     digest_of,
+    earlier_name,
     epsilon_of,
+    is_inside,
+    is_part,
 )
-from .lifetime import Lifetime, earlier_name
 
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
@@ -88,6 +90,15 @@ def verify_people(folder: Path, federation: FederationList | None = None) -> Ite
     )
 
 
+def rows_before(lifetime: Lifetime, folder: Path) -> bytes:
+    """The beginning of the file of a release that is the table of the one before; empty without a file."""
+    path = folder / lifetime.table
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(lifetime.table_bytes)
+
+
 def earlier_certificates(certificate: PeopleCertificate, folder: Path) -> list[PeopleCertificate]:
     """The certificates of the releases that one continues, from its folder, the first one first.
 
@@ -114,9 +125,7 @@ def _check_lifetime(certificate: PeopleCertificate, lifetime: Lifetime, folder: 
             return
     yield Check("earlier releases", True, f"{len(earlier)} of {lifetime.releases} that share the promise")
     if earlier:
-        stated = earlier[-1].outputs.get(lifetime.table)
-        with (folder / lifetime.table).open("rb") as file:
-            beginning = file.read(lifetime.table_bytes)
+        stated, beginning = earlier[-1].outputs.get(lifetime.table), rows_before(lifetime, folder)
         same = len(beginning) == lifetime.table_bytes and hashlib.sha256(beginning).hexdigest() == stated
         yield Check("earlier rows", same, "as released before" if same else "not those released before")
 
@@ -196,7 +205,7 @@ def check_files(certificate: PeopleCertificate, folder: Path) -> Iterator[Check]
     """Compares every published file with the certificate, and names those that it does not."""
     for name, stated in certificate.outputs.items():
         path = folder / name
-        if not _is_inside(name):
+        if not is_inside(name):
             yield Check(f"file {name}", False, "not the name of a file in this folder")
         elif not path.is_file():
             yield Check(f"file {name}", False, "missing")
@@ -216,11 +225,6 @@ def check_files(certificate: PeopleCertificate, folder: Path) -> Iterator[Check]
         yield Check("other files", False, f"in the folder, and not certified: {others[0]}")
 
 
-def _is_inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
-
-
 def _certificates(folder: Path) -> dict[str, Certificate]:
     """The certificates of the parts, by their digest."""
     paths = [*folder.glob(f"{RECORDS}/*/{CERTIFICATE}"), *folder.glob(f"{CHOICES}/*.json")]
@@ -229,12 +233,12 @@ def _certificates(folder: Path) -> dict[str, Certificate]:
 
 
 def _check_parts(certificate: PeopleCertificate, held: dict[str, Certificate]) -> Check:
-    """Whether each part with a certificate is one of those in the folder, at its cost."""
+    """Whether each part with a certificate is one of those in the folder, as that says."""
 
     def is_held(part: Spent) -> bool:
         if not part.certificate:
             return True
-        return part.certificate in held and cost_of(held[part.certificate]) == part.zcdp_rho
+        return part.certificate in held and is_part(part, held[part.certificate])
 
     if not all(map(is_held, certificate.parts)):
         return Check("parts", False, "one is not as its certificate in the folder says")

@@ -13,8 +13,9 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Clique
 from ...common.data.workload import Workload
+from ...common.errors import BudgetError
 from ..analysis.release import Release
-from .drawing.numbers import cap_by_noise
+from .drawing.numbers import shrink_tail
 from .drawn import numbers_of
 from .groups import groups_by_mass
 from .shape import Column, Family, number_name
@@ -36,6 +37,22 @@ _ASKED_OF_PEOPLE = 0.5
 
 _OF_BELOW = 3.0
 """Weight of pairs with what a row says of those below it: their number, and summaries."""
+
+_FOLLOWING = 3.0
+"""Weight of the pair of a column with that of the row before, if no pairs were named."""
+
+
+def check_noise_is_small(zcdp_rho: float) -> None:
+    """Refuses a budget of a table under which noise is all that there is.
+
+    Raises:
+        BudgetError: it is below `LEAST_RHO`.
+    """
+    if zcdp_rho < LEAST_RHO:
+        raise BudgetError(
+            "expected a budget under which single people are not all that noise hides, got less than 2^-28 "
+            "zCDP for a table; raise epsilon"
+        )
 
 
 def shares_of(
@@ -86,11 +103,23 @@ def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()
             if below.intersection(pair) or any(one.issuperset(pair) for one in asked)
         )
     marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    weighted = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
+    following = frozenset() if pairs else _following(family, name, columns)
+    weighted = [
+        _OF_BELOW if below.intersection(one) else _FOLLOWING if one in following else 1.0 for one in marginals
+    ]
     # What is counted alone is as important as a column that is in pairs.
     alone = tuple((one.name,) for one in family.counted_attributes(name))
     number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
     return Workload((*marginals, *alone), (*weighted, *(_ALONE_WEIGHT * number for _ in alone)))
+
+
+def _following(family: Family, name: str, columns: Sequence[Column]) -> frozenset[Clique]:
+    """The pairs of a column of a table with that of the row before; not of the order."""
+    shown = {one.name for one in family.shown_attributes(name)}
+    rows = [column for column in columns if column.table == name and column.source in shown]
+    own = {column.source: column.attribute.name for column in rows if not column.before}
+    before = {column.source: column.attribute.name for column in rows if column.before}
+    return frozenset((before[source], own[source]) for source in before.keys() & own.keys())
 
 
 def _pairs_with_times(family: Family, name: str) -> tuple[Clique, ...]:
@@ -120,7 +149,7 @@ def released_numbers(
     mass = np.maximum(releases[parent].model.marginal((column,)), 0)
     rng = stream.child("evened", name).generator()
     codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
-    return numbers_of(family, name, cap_by_noise(codes, column, releases[parent]), rng)
+    return numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
 
 
 def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[int, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,14 +12,15 @@ from ...common.data.attributes.numeric import NumericAttribute
 ROW_CLASSES = 22
 """None, 1, 2 to 3, 4 to 7 and so on; more than 2^20 rows count as so many."""
 
-_USED_ANYWHERE, _USED_NEXT, _DIVIDED = 4.0, 2.5, 16.0
-"""So many deviations of noise let a class be used wherever it lies, or next to used ones, or be divided."""
+_USED_ANYWHERE, _USED_NEXT, _USED_FIRST = 4.0, 2.5, 1.0
+"""So many deviations of noise let a class be used wherever it lies, or next to used ones; the first class of
+several rows needs fewer where noise may hide half of the people with one row."""
 
 _NEXT = 2
 """So many classes above the last used one are next to it."""
 
-_EXACT_CLASSES, _IN_CLASS = 3, 4
-"""If these classes are the only ones, each number has a bin; otherwise a class has so many bins at most."""
+_IN_CLASS, _DIVIDED = 4, 2.0
+"""A class has so many bins at most, each of so many deviations on average."""
 
 
 def classes_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -27,9 +30,10 @@ def classes_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float) -> NumericAttribute:
-    """The bins of a number of rows, up to the largest class that noise does not hide.
+    """The bins of a number of rows, up to two classes above the largest one that noise does not hide.
 
-    A class far above all others needs more people than the next ones do: by mistake it would give some person
+    What these two hold, the release of the parents sees with less noise (`drawing.numbers.shrink_tail`). A
+    class far above all others needs more people than the next ones do: by mistake it would give some person
     thousands of rows.
 
     Args:
@@ -40,15 +44,27 @@ def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float) -> Nume
     deviations = counts / sigma
     last = 1
     for one in range(2, ROW_CLASSES):
-        if deviations[one] > (_USED_NEXT if one <= last + _NEXT else _USED_ANYWHERE):
+        needed = _needed_first(float(deviations[1])) if last == 1 else _USED_NEXT
+        if deviations[one] > (needed if one <= last + _NEXT else _USED_ANYWHERE):
             last = one
-    end = (1 << last) - 1
-    if last <= _EXACT_CLASSES:
-        return NumericAttribute(name, 0, end, end + 1, integer=True)
+    if last == 1:
+        return NumericAttribute(name, 0, 1, 2, integer=True)
+    last = min(last + _NEXT, ROW_CLASSES - 1)
     edges = [0]
     for one in range(1, last + 1):
-        start = 1 << (one - 1)
-        bins = min(start, _IN_CLASS) if deviations[one] > _DIVIDED else 1
+        start = bins = 1 << (one - 1)
+        while bins > 1 and (bins > _IN_CLASS or deviations[one] < bins * _DIVIDED):
+            bins //= 2
         edges += range(start, 2 * start, start // bins)
-    edges.append(end)
-    return NumericAttribute(name, 0, end, len(edges) - 1, integer=True, edges=tuple(map(float, edges)))
+    edges.append((1 << last) - 1)
+    return NumericAttribute(name, 0, edges[-1], len(edges) - 1, integer=True, edges=tuple(map(float, edges)))
+
+
+def _needed_first(ones: float) -> float:
+    """The deviations from which on several rows for half of the people with one are likelier than for none.
+
+    Args:
+        ones: number of people with one row, in deviations.
+    """
+    likelier = math.sqrt(2 * math.log(max(ones / 2, 1.0)))
+    return min(max(likelier, _USED_FIRST), _USED_NEXT)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from ...common.bounded import json_of, read_bytes
 from ...common.crypto.digests import sha256_of
 from ...common.crypto.randomness import RandomStream
 from ...common.data.table import Table
@@ -26,21 +25,38 @@ from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING
 from ..results import outputs
 from ..results.storage import Library
-from ..results.table_format import TableFile, TableFormat
-from .certificate import PeopleCertificate
+from ..results.table_format import TableFile
+from .certificate import EARLIER, PeopleCertificate, earlier_name
 from .drawn import drawn_rows
-from .files import CHOICES, RECORDS, check_files, earlier_certificates, file_name
-from .lifetime import EARLIER, earlier_name
+from .files import (
+    CHOICES,
+    RECORDS,
+    check_files,
+    earlier_certificates,
+    file_name,
+    rows_before,
+)
 from .report import people_report
-from .shape import Family, Kin
-from .table_files import read_table, write_table
+from .shape import Family
+from .table_files import (
+    Description,
+    added_to,
+    columns_of,
+    lines_of,
+    not_described,
+    read_public,
+    read_table,
+    write_table,
+)
 from .tables import frames, released_domain
 
 if TYPE_CHECKING:
     from ..analysis.estimators.survival import SurvivalCurves
     from ..analysis.queries.answer import Answer
+    from ..report.comparison import PeopleComparison
+    from ..report.distributions import Measured
 
-_FORMAT = "dpmosaic people 1"
+_CSV = TableFile()
 TABLES = "tables"
 
 
@@ -51,10 +67,12 @@ class Continued:
     Attributes:
         table: the file of the last one's table, which stays as it is.
         certificates: of all of them, the first one first.
+        spreadsheet_safe: as of `TableFile`.
     """
 
     table: bytes
     certificates: tuple[PeopleCertificate, ...]
+    spreadsheet_safe: bool = False
 
     @cached_property
     def rows(self) -> int:
@@ -75,6 +93,7 @@ class PeopleRelease:
         choices: for each table whose columns were learned, the certificate of this step.
         libraries: for each table of another library, that library.
         continued: of one that continues another, what is kept of that.
+        public: the tables that everybody may see, as they are.
     """
 
     family: Family
@@ -84,11 +103,17 @@ class PeopleRelease:
     choices: Mapping[str, Certificate] = field(default_factory=dict)
     libraries: Mapping[str, Library] = field(default_factory=dict)
     continued: Continued | None = None
+    public: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    @property
+    def all_frames(self) -> dict[str, pd.DataFrame]:
+        """The synthetic tables and the public ones."""
+        return {**self.frames, **self.public}
 
     @cached_property
     def tables(self) -> dict[str, Any]:
-        """The synthetic tables by name, of the same kind as the real ones. Keys are new."""
-        return self._as_given(self.frames)
+        """The synthetic tables by name, of the same kind as the real ones, with new keys; and public ones."""
+        return self._as_given(self.all_frames)
 
     def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
@@ -113,7 +138,7 @@ class PeopleRelease:
 
         # What one of several releases knows is of its own period.
         known = self.releases if self.certificate.lifetime is None else {}
-        return answer_query(self.family, known, self.frames, text, level, of)
+        return answer_query(self.family, known, self.all_frames, text, level, of)
 
     def survival(self, time: str, **options: Any) -> SurvivalCurves:
         """Curves of Kaplan and Meier of people, with intervals and bands: each person counts once.
@@ -146,9 +171,29 @@ class PeopleRelease:
             )
         return next(iter(self.tables.values()))
 
+    @property
+    def _safe_before(self) -> bool | None:
+        """Whether the release that it continues is spreadsheet-safe; None if it continues none."""
+        return None if self.continued is None else self.continued.spreadsheet_safe
+
     def report(self) -> Page:
         """The report for readers: promise, budget, and the distributions of all tables."""
-        return Page(people_report(self.family, self.certificate, self.frames))
+        return Page(self.page())
+
+    def page(self, comparison: PeopleComparison | None = None) -> str:
+        """The report as HTML; with a comparison with the real tables it is not for publication."""
+        return people_report(self.family, self.certificate, self.frames, comparison, self._shares_of_people)
+
+    @property
+    def _shares_of_people(self) -> dict[str, Measured]:
+        """Shares of people by their columns, as they were measured; none of one of several releases."""
+        root = self.releases.get(self.family.root.name)
+        evidence = None if root is None else root.published.evidence
+        if root is None or evidence is None or self.certificate.lifetime is not None:
+            return {}
+        described = self.family.root.domain
+        known = {} if described is None else {one.name: one for one in described.attributes}
+        return {name: one for name, one in evidence.margins.items() if known.get(name) == root.domain[name]}
 
     def generate(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
@@ -176,37 +221,43 @@ class PeopleRelease:
         family, rows = drawn_rows(self.family, drawn, self.releases, stream)
         return self._as_given(frames(family, rows, stream))
 
-    def save(self, folder: str | Path, table_format: TableFormat | str = TableFormat.CSV) -> None:
+    def save(self, folder: str | Path, table_file: TableFile | str = "csv") -> None:
         """Writes the tables, and the release of the records of each.
 
         Args:
             folder: where; created if it is missing.
-            table_format: "csv", "parquet", "feather", "xlsx", "sav", "dta" or "xpt".
+            table_file: "csv", "parquet", "feather", "xlsx", "sav", "dta" or "xpt", or a `TableFile`; of a
+                release that continues another, as that one was written.
 
         Raises:
             DataError: the folder holds a release already, or cannot be written.
         """
         folder = Path(folder)
-        table_format = TableFile.of(str(table_format)).table_format
-        if self.certificate.lifetime is not None and table_format is not TableFormat.CSV:
-            raise DataError(
-                "format: expected csv of one of several releases, whose rows are added to a file, got "
-                "another; save it as csv"
-            )
+        if isinstance(table_file, str):
+            table_file = TableFile.of(table_file)
+        if self.certificate.lifetime is not None:
+            added_to(table_file, self._safe_before)
         outputs.check_folder(folder, [outputs.PEOPLE, TABLES, RECORDS, CHOICES, EARLIER])
-        self.write(folder, table_format)
+        self.write(folder, table_file)
 
-    def write(self, folder: Path, table_format: TableFormat = TableFormat.CSV) -> None:
+    def write(self, folder: Path, table_file: TableFile = _CSV) -> None:
         """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
         written = {}
+        if self.certificate.lifetime is not None:
+            table_file = added_to(table_file, self._safe_before)
         (folder / TABLES).mkdir(exist_ok=True)
         for name, rows in self.frames.items():
-            path = folder / TABLES / f"{file_name(name)}.{table_format}"
+            path = folder / TABLES / f"{file_name(name)}.{table_file.table_format}"
+            domain = released_domain(self.family, self.family[name])
             if self.continued is None:
-                write_table(path, rows, table_format, released_domain(self.family, self.family[name]))
+                write_table(path, rows, table_file, domain)
             else:
-                more = rows.iloc[self.continued.rows :].to_csv(index=False, header=False)
-                path.write_bytes(self.continued.table + more.encode())
+                more = lines_of(rows.iloc[self.continued.rows :], domain, table_file.spreadsheet_safe)
+                path.write_bytes(b"".join([self.continued.table, *more]))
+            written[f"{TABLES}/{path.name}"] = sha256_of(path)
+        for name, rows in self.public.items():
+            path = folder / TABLES / f"{file_name(name)}.{table_file.table_format}"
+            write_table(path, rows, table_file, None)
             written[f"{TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
             beside = folder / RECORDS / file_name(name)
@@ -223,10 +274,9 @@ class PeopleRelease:
             path.parent.mkdir(exist_ok=True)
             write_text(path, outputs.json_text(earlier.to_json()))
             written[earlier_name(number)] = sha256_of(path)
-        page = people_report(self.family, self.certificate, self.frames)
-        write_text(folder / outputs.REPORT, page)
+        write_text(folder / outputs.REPORT, self.page())
         written[outputs.REPORT] = sha256_of(folder / outputs.REPORT)
-        form = {"format": _FORMAT, "tables": [table.to_json() for table in self.family.tables]}
+        form = Description(self.family, table_file.spreadsheet_safe, columns_of(self.public)).to_json()
         write_text(folder / outputs.PEOPLE, outputs.json_text(form))
         written[outputs.PEOPLE] = sha256_of(folder / outputs.PEOPLE)
         if self.certificate.labels:
@@ -253,9 +303,10 @@ def _read_continued(certificate: PeopleCertificate, folder: Path) -> Continued |
     lifetime = certificate.lifetime
     if lifetime is None or not lifetime.earlier:
         return None
-    with (folder / lifetime.table).open("rb") as file:
-        table = file.read(lifetime.table_bytes)
-    return Continued(table, tuple(earlier_certificates(certificate, folder)))
+    table = rows_before(lifetime, folder)
+    return Continued(
+        table, tuple(earlier_certificates(certificate, folder)), Description.read(folder).spreadsheet_safe
+    )
 
 
 def load_people(folder: str | Path) -> PeopleRelease:
@@ -268,18 +319,17 @@ def load_people(folder: str | Path) -> PeopleRelease:
     certificate = PeopleCertificate.load(folder / CERTIFICATE)
     if failed := [check for check in check_files(certificate, folder) if not check.passed]:
         raise DataError(f"{folder}: {failed[0].what}: {failed[0].finding}; restore it")
-    try:
-        form = json_of(read_bytes(folder / outputs.PEOPLE))
-        family = Family(tuple(map(Kin.from_json, form["tables"])))
-    except (KeyError, TypeError, ValueError):
-        raise DataError(
-            f"{folder / outputs.PEOPLE}: expected a description of tables, found another; restore it"
-        ) from None
+    described = Description.read(folder)
+    family = described.family
     releases = {
         table.name: load_release(folder / RECORDS / file_name(table.name))
         for table in family.tables
         if family.own(table.name)
     }
+    # What one of several releases knows is of its own period.
+    for name, release in releases.items() if certificate.lifetime is None else ():
+        if release.domain != family.record(name):
+            raise not_described(folder)
     choices = {
         table.name: Certificate.load(path)
         for table in family.tables
@@ -288,7 +338,7 @@ def load_people(folder: str | Path) -> PeopleRelease:
     tables = {}
     for table in family.tables:
         if table.columns:
-            tables[table.name] = read_table(folder / TABLES, family, table)
-    return PeopleRelease(
-        family, releases, certificate, tables, choices, continued=_read_continued(certificate, folder)
-    )
+            tables[table.name] = read_table(folder / TABLES, family, table, described.spreadsheet_safe)
+    public = {name: read_public(folder / TABLES, name, columns) for name, columns in described.public.items()}
+    continued = _read_continued(certificate, folder)
+    return PeopleRelease(family, releases, certificate, tables, choices, continued=continued, public=public)

@@ -14,7 +14,7 @@ from ...common.data.table import Table
 from ...common.privacy.conversion import best_guess, zcdp_epsilon
 from ...common.version import __version__
 from ..report.comparison import PeopleComparison
-from ..report.distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, distribution
+from ..report.distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, Measured, distribution
 from ..report.page import environment
 from ..results.raw_frames import encode_frame
 from .certificate import PeopleCertificate
@@ -33,6 +33,7 @@ def people_report(
     certificate: PeopleCertificate,
     frames: Mapping[str, pd.DataFrame],
     comparison: PeopleComparison | None = None,
+    measured: Mapping[str, Measured] | None = None,
 ) -> str:
     """The report of a release of related tables, as HTML; with a comparison it is not for publication.
 
@@ -41,6 +42,7 @@ def people_report(
         certificate: of the release.
         frames: the synthetic tables.
         comparison: with the real tables.
+        measured: shares of people by their columns, as they were measured.
     """
     tables = coded_tables(family, frames)
     budget = certificate.budget
@@ -72,11 +74,18 @@ def people_report(
             comparison=comparison,
             distributions={
                 name: [
-                    distribution(column, rows, None if comparison is None else comparison.real[name])
+                    distribution(
+                        column,
+                        rows,
+                        None if comparison is None else comparison.real[name],
+                        (measured or {}).get(column) if name == family.root.name else None,
+                    )
                     for column in rows.domain
                 ]
                 for name, rows in tables.items()
             },
+            measured_table=family.root.name if measured else "",
+            banded=comparison is not None and any(chart.band for chart in comparison.curves),
             chart=(COLUMNS_WIDTH, COLUMNS_HEIGHT),
         )
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.related.rows import Rows, of_row_before
+from ...common.data.related.rows import Rows, last_of_series, of_row_before, of_series
 from ...common.data.related.rows import lineage as lineage_along
 from ...common.data.related.rows import weights as weights_along
 from ...common.data.table import Table, code_dtype
@@ -118,8 +118,13 @@ def _codes(family: Family, name: str, known: Sequence[Column], rows: Mapping[str
     held = rows[name]
     columns = {}
     places = {name: lineage(family, name, name, rows)}
+    last = None
     for column in known:
-        if column.before:
+        if column.before and column.series:
+            if last is None:
+                last = last_of_series(held.parent, held.codes[family[name].series])
+            codes = of_series(column.of(held.codes[column.source]), last, column.attribute.size - 1)
+        elif column.before:
             none = column.attribute.size - 1
             codes = of_row_before(column.of(held.codes[column.source]), held.first, none)
         else:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,113 +12,20 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
-from ...common.data.attributes.dates import GapAttribute, TimeAttribute, bins_of, numbers_of_units
+from ...common.data.attributes.dates import GapAttribute, TimeAttribute, bins_of, numbers_of_units, with_name
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.related.steps import FIRST, NONE, Steps
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
 from ..results.raw_frames import raw
-from ..results.storage import Storage
 from .groups import column_of_groups, even_groups
-from .summaries import SUMMARIES, Summary
+from .kin import Kin
+from .summaries import Summary
 
-
-@dataclass(frozen=True)
-class Kin:
-    """A table and what it belongs to.
-
-    Attributes:
-        name: of the table.
-        domain: of its own columns, without keys and without the column of the order.
-        key: column that names its rows; empty if it has none.
-        parent: name of the table to whose rows its rows belong; empty for the root.
-        foreign: its column that holds the parent's key; empty for the root.
-        ordered: whether the order of the rows of a parent means something.
-        alone: whether a parent has one row at most, so that none is before it.
-        steps: where in time, or on another scale, they are; None if there is no such column.
-        within: columns of the parent between which the order lies; empty for no bound.
-        ends: columns that come after the order, each after those that it counts from; the domain has how far.
-        summaries: what a row of the parent says of its rows of this table.
-        evened: up to how many rows of a parent all count the same.
-        quantiles: where drawn values of the order move to, as pairs in order; see `quantiles`.
-        groups: for columns that rows of its children know in groups: the group of each code.
-        columns: all columns of the table, in order; empty if it is not released.
-        storage: how the columns of a data frame are stored.
-    """
-
-    name: str
-    domain: Domain | None
-    key: str = ""
-    parent: str = ""
-    foreign: str = ""
-    ordered: bool = False
-    alone: bool = False
-    steps: Steps | None = None
-    within: tuple[str, str] = ("", "")
-    ends: tuple[Attribute, ...] = ()
-    summaries: tuple[Summary, ...] = ()
-    evened: int = 1
-    quantiles: tuple[tuple[float, float], ...] = ()
-    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
-    storage: Mapping[str, Storage] = field(default_factory=dict)
-
-    @property
-    def places(self) -> tuple[CategoricalAttribute, ...]:
-        """The columns of its parent that say where its rows are in time."""
-        return () if self.steps is None else self.steps.places(self.name)
-
-    def to_json(self) -> dict[str, Any]:
-        """The table as JSON values."""
-        return {
-            "name": self.name,
-            "domain": None if self.domain is None else self.domain.to_json(),
-            "key": self.key,
-            "parent": self.parent,
-            "foreign": self.foreign,
-            "ordered": self.ordered,
-            "alone": self.alone,
-            "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
-            "within": list(self.within),
-            "summaries": [summary.to_json() for summary in self.summaries],
-            "evened": self.evened,
-            "quantiles": [list(pair) for pair in self.quantiles],
-            "groups": {name: list(groups) for name, groups in self.groups.items()},
-            "columns": list(self.columns),
-            "storage": {name: storage.value for name, storage in self.storage.items()},
-        }
-
-    @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> Kin:
-        """Reads a table.
-
-        Raises:
-            DataError: a domain is damaged.
-            KeyError: an entry is missing.
-        """
-        timed = () if form["when"] is None else Domain.from_json(form["when"]).attributes
-        return cls(
-            name=form["name"],
-            domain=None if form["domain"] is None else Domain.from_json(form["domain"]),
-            key=form["key"],
-            parent=form["parent"],
-            foreign=form["foreign"],
-            ordered=form["ordered"],
-            alone=form.get("alone", False),
-            steps=Steps(timed[0], bool(form["within"][0])) if timed else None,
-            within=(form["within"][0], form["within"][1]),
-            ends=timed[1:],
-            summaries=tuple(
-                SUMMARIES[one["what"]](one["name"], one["column"], tuple(one["values"]))
-                for one in form["summaries"]
-            ),
-            evened=form["evened"],
-            quantiles=tuple((drawn, released) for drawn, released in form["quantiles"]),
-            groups={name: tuple(groups) for name, groups in form["groups"].items()},
-            columns=tuple(form["columns"]),
-            storage={name: Storage(storage) for name, storage in form["storage"].items()},
-        )
+_Listed = tuple[Attribute, list[Category]]
+"""Some categories of an attribute."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +37,7 @@ class Column:
         table: of which table; that of the records, or one above it.
         source: name of the column there.
         before: whether it is of the row before, among those of one parent.
+        series: whether it is of the last earlier row of the same series in place of the row before.
         groups: if only groups of its codes are told apart, the group of each code; else None.
     """
 
@@ -139,6 +46,7 @@ class Column:
     source: str
     before: bool = False
     groups: tuple[int, ...] | None = None
+    series: bool = False
 
     def of(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
         """Its codes, from those of the source."""
@@ -170,6 +78,12 @@ class Family:
     @cached_property
     def _by_name(self) -> dict[str, Kin]:
         return {table.name: table for table in self.tables}
+
+    def key_columns(self, name: str) -> dict[str, Identifier]:
+        """The columns of a table that hold keys, each with the names that these are."""
+        table = self[name]
+        found = {table.key: table.names} if table.key else {}
+        return found | ({table.foreign: self[table.parent].names} if table.foreign else {})
 
     def children(self, name: str) -> tuple[Kin, ...]:
         """The tables whose rows belong to those of a table."""
@@ -254,16 +168,27 @@ class Family:
                     # A gap after another column is known by itself.
                     plain = groups is None and not isinstance(attribute, GapAttribute)
                     codes = groups or tuple(range(attribute.size))
-                    known = _rename(attribute, named) if plain else column_of_groups(attribute, codes, named)
+                    known = (
+                        with_name(attribute, named) if plain else column_of_groups(attribute, codes, named)
+                    )
                     found.append(Column(known, above.name, attribute.name, groups=groups))
         if self[name].parent and not self[name].alone:
             for attribute in self.own(name):
                 named = _free(f"previous_{attribute.name}", name, taken)
                 groups = self._groups_before(name, attribute)
                 known = column_of_groups(attribute, groups or tuple(range(attribute.size)), named, NONE)
-                found.append(Column(known, name, attribute.name, before=True, groups=groups))
+                series = bool(self[name].series) and attribute.name not in self.series_columns(name)
+                found.append(Column(known, name, attribute.name, True, groups, series))
         found += (Column(attribute, name, attribute.name) for attribute in self.own(name))
         return tuple(found)
+
+    def series_columns(self, name: str) -> tuple[str, ...]:
+        """The columns of a table's rows that say which rows are one series, and where they are in order.
+
+        Of these a record has the value of the row before; of others that of the last row of its series.
+        """
+        steps = self[name].steps
+        return (self[name].series, *(() if steps is None else (steps.attribute.name,)))
 
     def _groups_before(self, name: str, attribute: Attribute) -> tuple[int, ...] | None:
         steps = self[name].steps
@@ -283,23 +208,41 @@ class Family:
     def record(self, name: str) -> Domain:
         """The domain of a table's records.
 
-        A first row, and no other, has none before it. Rows keep to the rules of their table.
+        A first row, and no other, has none before it, and so has the first one of a series. Rows keep to the
+        rules of their table.
         """
         columns = self.columns(name)
-        first: list[tuple[Attribute, list[Category]]] = [
-            (column.attribute, [NONE]) for column in columns if column.before
-        ]
+        none: list[Category] = [NONE]
+        first, later = (
+            [(one.attribute, none) for one in columns if one.before and one.series is series]
+            for series in (False, True)
+        )
         steps, own = self[name].steps, self[name].domain
         if steps is not None and first:
             first.insert(0, (steps.attribute, [FIRST]))
         kept = () if own is None else own.rules
         attributes = (*(column.attribute for column in columns), *self.counted_attributes(name))
-        return Domain(attributes, rules=(*kept, *together(first)))
+        return Domain(attributes, rules=(*kept, *together(first), *together(later), *_both(first, later)))
 
 
 def number_name(child: str) -> str:
     """The column of the number of rows of a table that belong to a row of its parent."""
     return f"number_of_{child}"
+
+
+def names_above(name: str, parents: Mapping[str, str], columns: Callable[[str], Iterable[str]]) -> set[str]:
+    """The columns of the tables above one, as a workload names them: `patients.sex`.
+
+    Args:
+        name: the table.
+        parents: to which each table belongs; empty for none.
+        columns: those of a table but keys, and those that say something of its rows below.
+    """
+    found: set[str] = set()
+    while parent := parents[name]:
+        found |= {f"{parent}.{column}" for column in (*columns(parent), number_name(name))}
+        name = parent
+    return found
 
 
 def bounds_of(
@@ -360,11 +303,7 @@ def _free(wanted: str, table: str, taken: set[str]) -> str:
     return name
 
 
-def _rename(attribute: Attribute, name: str) -> Attribute:
-    return replace(attribute, name=name)  # type: ignore[type-var]
-
-
-def together(sets: Sequence[tuple[Attribute, list[Category]]]) -> Iterator[Impossible]:
+def together(sets: Sequence[_Listed]) -> Iterator[Impossible]:
     """Rules that a row has a category of the first set if and only if it has one of each other one."""
     for attribute, listed in sets[1:]:
         anchor, wanted = sets[0]
@@ -372,6 +311,16 @@ def together(sets: Sequence[tuple[Attribute, list[Category]]]) -> Iterator[Impos
             if one and other:
                 yield Impossible(
                     (Condition(anchor.name, tuple(one)), Condition(attribute.name, tuple(other)))
+                )
+
+
+def _both(first: Sequence[_Listed], later: Sequence[_Listed]) -> Iterator[Impossible]:
+    """Rules that a first row is the first one of its series."""
+    for anchor, wanted in first[:1]:
+        for attribute, listed in later:
+            if other := _rest(attribute, listed):
+                yield Impossible(
+                    (Condition(anchor.name, tuple(wanted)), Condition(attribute.name, tuple(other)))
                 )
 
 

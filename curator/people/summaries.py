@@ -157,7 +157,8 @@ class _EndOf(Summary):
             case NumericAttribute() | BooleanAttribute():
                 return replace(held, name=self.name, nullable=True)
             case DateAttribute():
-                return replace(held, name=self.name, units=replace(held.units, nullable=True))
+                units = replace(held.units, name=self.name, nullable=True)
+                return replace(held, name=self.name, units=units)
         return None
 
     def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:

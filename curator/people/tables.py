@@ -22,8 +22,9 @@ from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.keeping import rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
+from .kin import Kin
 from .rows import lineage, of_people, people_in_parts
-from .shape import Family, Kin, bounds_of
+from .shape import Family, bounds_of
 
 
 class Part(NamedTuple):
@@ -59,9 +60,7 @@ def parts_of(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> 
 
 
 def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
-    """The tables that rows stand for, with new keys: whole numbers, of whatever kind the real ones are.
-
-    A single key can decide of which type a column of keys is.
+    """The tables that rows stand for, with new keys in the form that was stated (`Kin.pattern`).
 
     Args:
         family: the tables.
@@ -136,9 +135,10 @@ def _columns(family: Family, part: Part, before: Mapping[str, int]) -> dict[str,
                 name: cells.take(held.parent).reset_index(drop=True) for name, cells in of_parents.items()
             }
         if table.key:
-            parts[table.key] = np.arange(len(held)) + 1 + before[table.name]
+            parts[table.key] = table.names.draw(len(held), 1 + before[table.name])
         if table.foreign:
-            parts[table.foreign] = held.parent + 1 + before[table.parent]
+            names = family[table.parent].names.draw(held.parents, 1 + before[table.parent])
+            parts[table.foreign] = names[held.parent]
         found[table.name] = parts
     return found
 
@@ -285,14 +285,5 @@ def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
 
 def shown_as_real(family: Family, table: Kin, parts: Mapping[str, Any]) -> pd.DataFrame:
     """Columns of a table in its order, stored as those of the real one."""
-    domain = released_domain(family, table)
     rows = pd.DataFrame({name: parts[name] for name in table.columns if name in parts}, copy=False)
-    if domain is None:
-        return rows
-    held = [name for name in rows.columns if name in domain.columns]
-    stored = shown_frame(
-        domain, rows[held], {name: one for name, one in table.storage.items() if name in held}
-    )
-    return pd.DataFrame(
-        {name: stored[name] if name in held else rows[name] for name in rows.columns}, copy=False
-    )
+    return shown_frame(released_domain(family, table), rows, table.storage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -29,6 +30,9 @@ _KEPT_PAIR_CELLS = 1 << 22
 
 _MOST_PAIRS = 5_000
 """Most pairs of the model to which rows are adjusted."""
+
+_SAME = 1e-6
+"""Relative difference of the sums of two marginals up to which they are of one model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,8 +253,13 @@ class MarkovRandomField(archive.Archived):
         domain = Domain.from_json(form["domain"])
         tree = JunctionTree(domain, tuple(map(tuple, form["cliques"])), tuple(form["parents"]))
         beliefs = tuple(archive.counts(arrays[f"belief_{place}"]) for place in range(len(tree.cliques)))
+        total = float(form["total"])
         if any(belief.min() < 0 for belief in beliefs):
             raise ValueError("a negative count")
+        if not (
+            0 < total < math.inf and all(math.isclose(one.sum(), total, rel_tol=_SAME) for one in beliefs)
+        ):
+            raise ValueError("counts that do not add up to the number of records")
         potentials = {
             tuple(clique): archive.counts(arrays[f"potential_{place}"])
             for place, clique in enumerate(form["fitted"])
@@ -259,7 +268,7 @@ class MarkovRandomField(archive.Archived):
             domain,
             tree,
             beliefs,
-            float(form["total"]),
+            total,
             potentials,
             float(form["loss"]),
             int(form["iterations"]),

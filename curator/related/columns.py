@@ -6,12 +6,13 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import bins_of
 from ...common.data.related.joint import joint_name
+from ...common.data.related.pairs import checked_pairs
 from ...common.data.related.steps import place_names
 from ...common.errors import DataError
 from ...common.protocols.related import KnownColumn, Way
 from ..people.numbers_of_rows import ROW_CLASSES
 from ..people.rows import known_columns
-from ..people.shape import Column, Family, number_name
+from ..people.shape import Column, Family, names_above, number_name
 from ..releasing.planning.tables import PlannedTables
 from .summaries import stated_summary
 
@@ -41,7 +42,9 @@ def _stated(family: Family, column: Column) -> KnownColumn:
                 held = family.summarised_columns(child.name)[summary.column]
                 numbers = _starts(family, table, number_name(child.name))
                 return stated_summary(child, summary, said, held, column, numbers)
-    return KnownColumn(name, table, Way.CODE, column.source, column.before, groups)
+    of_series = column.before and column.source == family[table].series
+    way = Way.SERIES if of_series else Way.CODE
+    return KnownColumn(name, table, way, column.source, column.before, groups)
 
 
 def _starts(family: Family, table: str, number: str) -> tuple[int, ...]:
@@ -131,3 +134,27 @@ def _made(tables: PlannedTables, family: Family, name: str) -> list[str]:
         if order := orders[child.name]:
             found += place_names(order, child.name)
     return [*found, *([f"step_of_{orders[name]}"] if orders[name] else [])]
+
+
+def asked_pairs(tables: PlannedTables, name: str) -> tuple[tuple[str, str], ...]:
+    """The pairs that the release of a table is asked for; none for all.
+
+    Raises:
+        DataError: it belongs to no other; or see `checked_pairs`.
+    """
+    named = {one.name: one for one in tables.tables}
+    table = named[name]
+    if table.pairs is None:
+        return ()
+    if not table.parent or table.domain is None:
+        raise DataError(
+            f"workload of {name!r}: expected pairs of a table with columns that belongs to another, got "
+            "those of another table; take them out"
+        )
+
+    def columns(above: str) -> tuple[str, ...]:
+        domain = named[above].domain
+        return (*(() if domain is None else domain.names), *tables.said_of(above))
+
+    above = names_above(name, {one.name: one.parent for one in tables.tables}, columns)
+    return checked_pairs(name, table.pairs, table.domain.names, bool(table.order), above)

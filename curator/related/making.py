@@ -32,10 +32,11 @@ from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
 from ..people.drawing.numbers import limit_of_equal_counts
 from ..people.drawn import drawn_rows
+from ..people.kin import Kin
 from ..people.modelling import (
-    LEAST_RHO,
     NUMBERS,
     NUMBERS_OF_TABLE,
+    check_noise_is_small,
     groups_of,
     released_numbers,
     shares_of,
@@ -43,12 +44,12 @@ from ..people.modelling import (
 )
 from ..people.numbers_of_rows import number_of_rows
 from ..people.release import PeopleRelease
-from ..people.shape import Family, Kin, number_name
+from ..people.shape import Family, number_name
 from ..people.tables import frames
 from ..releasing.bins.choosing import chosen_coding
 from ..releasing.planning.tables import PlannedTable, PlannedTables
 from ..releasing.release import Released, ReleaseOrder
-from .columns import check_names, choice_columns, stated_columns
+from .columns import asked_pairs, check_names, choice_columns, stated_columns
 from .summaries import summaries_of
 
 _GUESS = 0.2
@@ -104,11 +105,9 @@ class RelatedOrder:
     def __post_init__(self) -> None:
         check_counting(self.mechanism, self.spec.budget)
         check_names(self.tables, self.family)
-        if min(float(self.granted) * share for share in self.shares.values() if share) < LEAST_RHO:
-            raise BudgetError(
-                "expected a budget under which single people are not all that noise hides, got less than "
-                "2^-28 zCDP for a table; raise epsilon"
-            )
+        for table in self.tables.tables:
+            asked_pairs(self.tables, table.name)
+        check_noise_is_small(min(float(self.granted) * share for share in self.shares.values() if share))
 
     @property
     def granted(self) -> Fraction:
@@ -142,9 +141,11 @@ class RelatedOrder:
                     one.name,
                     None,
                     key=one.key,
+                    pattern=one.pattern,
                     parent=one.parent,
                     foreign=one.foreign,
                     ordered=bool(one.order),
+                    series=one.series,
                     summaries=summaries_of(one),
                     columns=(*one.columns, *self.tables.said_of(one.name)),
                 )
@@ -243,7 +244,8 @@ class Making:
 
     def _describe(self, table: PlannedTable) -> None:
         """Chooses bins of a table, and describes it."""
-        rho, domain, children = self._choice_rho(table), table.domain, self._family.children(table.name)
+        rho, domain = self._choice_rho(table), self._order.tables.domains.get(table.name)
+        children = self._family.children(table.name)
         attributes = () if domain is None else domain.attributes
         if rho:
             made = self._made(*self._choice(table, rho), rho, None)
@@ -314,7 +316,7 @@ class Making:
         spec = self._order.budget_of(Fraction(float_below(self._rho[name])))
         if self._family[name].parent:
             spec = replace(spec, rows=None)
-        workload = workload_of(self._family, name)
+        workload = workload_of(self._family, name, asked_pairs(self._order.tables, name))
         part = self._stated(name, stated_columns(self._family, name))
         domain = self._with_reviews(self._family.record(name), part)
         return f"records {name}", ReleaseOrder(domain, spec, self._order.mechanism, workload), part

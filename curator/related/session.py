@@ -51,8 +51,6 @@ class RelatedSession:
             MosaicError: the release stopped; it can be resumed.
         """
         session = self.session
-        if session.table_file.spreadsheet_safe:
-            raise DataError("--spreadsheet-safe: is for a single table; leave it out")
         with session.connected(report, activity) as daemons:
             order = related_order(session.plan, session.journal.release_id)
             connected(session.plan, daemons.slices)
@@ -65,7 +63,7 @@ class RelatedSession:
             made = Making(order, parts, stream).release()
             releases = {name: load(parts.folder(f"records {name}") / _RESULTS) for name in made.releases}
             made = replace(made, releases=releases)
-            made.write(session.folder, session.table_file.table_format)
+            made.write(session.folder, session.table_file)
             session.journal.note_once(_MADE, b"")
             parts.finish()
             session.finish()

@@ -14,7 +14,8 @@ from ...common.data.attributes.dates import GapAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.errors import DataError
 from ...common.protocols.related import KnownColumn, Way
-from ..people.shape import Column, Kin
+from ..people.kin import Kin
+from ..people.shape import Column
 from ..people.summaries import Summary, TimeTo, summary_of
 from ..releasing.planning.tables import PlannedTable
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import typer
+
 from ...common.showing.telling import tell
 from ..parties.private_folder import private_folder
+from ..people.table_files import formula_warning
 from ..releasing.session import Session
 from ..releasing.telling import shown_to_operator
 from .session import RelatedSession
@@ -23,7 +26,7 @@ def run_related(session: Session, json_output: bool) -> None:
     """
     with shown_to_operator(session, json_output) as (report, activity):
         made = RelatedSession(session).run(report, activity)
-    certificate = made.certificate
+    certificate, warning = made.certificate, formula_warning(made.family, session.table_file)
     if json_output:
         summary = {
             "out": str(session.folder),
@@ -31,6 +34,7 @@ def run_related(session: Session, json_output: bool) -> None:
             "zcdp_rho_spent": float(certificate.zcdp_rho_spent),
             "epsilon_spent": certificate.epsilon_spent,
             "rows": {name: len(rows) for name, rows in made.frames.items()},
+            "warning": warning,
         }
         tell(json.dumps(summary))
         return
@@ -39,3 +43,5 @@ def run_related(session: Session, json_output: bool) -> None:
         f"synthetic rows: {rows}; written to {session.folder}; do not publish "
         f"{private_folder(session.folder)}"
     )
+    if warning is not None:
+        tell(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)

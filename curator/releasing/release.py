@@ -66,6 +66,7 @@ class ReleaseOrder:
         records_sigma: standard deviation of that noise.
         unseen: what a first step may not have seen of the columns that it learned.
         prior: a public table of the same domain that is known beforehand; None for none.
+        prior_sigma: standard deviation of the noise with which cells of its pairs were measured; 0 for none.
     """
 
     domain: Domain
@@ -78,6 +79,7 @@ class ReleaseOrder:
     records_sigma: float = 0.0
     unseen: tuple[Unseen, ...] = ()
     prior: Table | None = None
+    prior_sigma: float = 0.0
 
     def __post_init__(self) -> None:
         self.spec.check_protocol(self.protocol)
@@ -181,7 +183,7 @@ def make_release(
         named: whether the certificate names the parties; else they are simulated.
     """
     measurer.before = order.before
-    measurer.prior = order.prior
+    measurer.prior, measurer.prior_sigma = order.prior, order.prior_sigma
     with ThreadPoolExecutor(1) as beside, one_thread():
         if checks is None and order.spec.budget.delta is not None:
             beside.submit(prepare_check)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import MosaicError
 from ...common.messages import Verdict
+from ...common.privacy.cost import Adjacency
 from ...common.promises.binding import BindingsInMemory
 from ...common.terms import ReleaseTerms
 from ..certificates.verify import sign_terms
@@ -76,21 +77,45 @@ def review(
         PartyUnavailable: a party does not describe itself.
     """
     aligned: Aligned | None = None
+    dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os(), BindingsInMemory())
     if plan.alignment is not None:
         alignments = AlignmentSession.of(home, plan)
         aligned = alignments.held(slices)
         if aligned is None:
             federation = connect(plan.domain, slices, plan.left_out, counted=False)
             yield _review(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
+            if first is not None:
+                yield _review_relations(home, plan, slices, dealing, first)
             return
     order = order_of(plan) if first is None else first.order
     what = "the release" if first is None else first.what
     if plan.bins_share is not None and first is None:
         order, what = bins_order(order, plan.bins_share), "the choice of bins"
-    dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os(), BindingsInMemory())
     domain, part = (plan.domain, None) if first is None else (order.domain, first.part)
     federation = connect(domain, slices, plan.left_out, aligned, dealers=dealing, part=part)
     yield _review(home, what, federation, order.proposal(secrets.token_hex(16)))
+
+
+def _review_relations(
+    home: CuratorHome,
+    plan: ReleasePlan,
+    slices: Sequence[Sequence[Connection]],
+    dealing: Sequence[str | Connection],
+    first: First,
+) -> Reviewed:
+    """Whether parties relate and order their tables as the plan does, before their people are aligned.
+
+    They look at the tables first. What else they say to terms without an alignment is not meant.
+    """
+    domain, part = first.order.domain, first.part
+    federation = connect(domain, slices, plan.left_out, dealers=dealing, part=part, counted=False)
+    # Without an alignment the number of people is public.
+    order = first.order.with_spec(adjacency=Adjacency.ZERO_OUT)
+    found = _review(home, first.what, federation, order.proposal(secrets.token_hex(16)))
+    parties = [one.description.name for one in federation.members]
+    known = {name: found.said[name] for name in parties if name in found.said}
+    said = {name: one if isinstance(one, MosaicError) else Verdict() for name, one in known.items()}
+    return Reviewed("how tables are related and ordered", said)
 
 
 def _review(home: CuratorHome, what: str, federation: Federation, proposal: Proposing) -> Reviewed:

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
-from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
+from ...common.data.values import NOT_AVAILABLE, text_of
 
 _Measured = TypeVar("_Measured")
 
@@ -44,15 +45,26 @@ def of_same_codes(measured: Mapping[str, _Measured], domain: Domain, other: Doma
 
 def _with_others(attribute: Attribute) -> Attribute:
     if isinstance(attribute, TimeAttribute):
-        return replace(attribute, units=replace(attribute.units, nullable=True))
-    if isinstance(attribute, NumericAttribute | BooleanAttribute):
-        return replace(attribute, nullable=True)
+        return replace(attribute, units=replace(attribute.units, nullable=True, unreadable="missing"))
+    if isinstance(attribute, NumericAttribute):
+        return replace(attribute, nullable=True, unreadable="missing")
+    if isinstance(attribute, BooleanAttribute):
+        attribute = CategoricalAttribute(attribute.name, _words(attribute), missing=attribute.missing)
     if not isinstance(attribute, CategoricalAttribute):
         return attribute
     if "" not in attribute.codes:
         attribute = replace(attribute, categories=(*attribute.categories, ""))
+    blank = {text for text in NOT_AVAILABLE if text and text not in attribute.codes}
+    attribute = replace(attribute, missing=tuple(sorted(blank | set(attribute.missing))))
     if attribute.other is not None:
         return attribute
     names = chain(["other"], (f"other {number}" for number in count(2)))
     other = next(name for name in names if name not in attribute.codes and name not in attribute.missing)
     return replace(attribute, categories=(*attribute.categories, other), other=other)
+
+
+def _words(attribute: BooleanAttribute) -> tuple[Category, ...]:
+    """The categories of the codes of booleans: as words if they have some of their own."""
+    words = tuple(map(text_of, (*attribute.false[:1], *attribute.true[:1])))
+    plain = {word.casefold() for word in words} <= {"false", "true"}
+    return (*((False, True) if plain else words), *([""] if attribute.nullable else []))

@@ -24,6 +24,9 @@ from ..report.distributions import Measured
 EVIDENCE = "evidence.npz"
 """File of the evidence of a release."""
 
+_MOST_NUMBER = 2.0**96
+"""More than any count, or any noise of it, and so few that floats hold its powers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Known:
@@ -149,19 +152,21 @@ class Evidence(archive.Archived):
             view.check(domain)
             grouped[view] = _known_of(domain, view, arrays[f"grouped_{place}"], sigma)
         bounds = {domain.canonical(pair): float(bound) for *pair, bound in form["bounds"]}
-        if not all(0 <= bound < math.inf for bound in bounds.values()):
-            raise ValueError("a bound that is not finite")
-        sigma = float(form.get("records_sigma", 0.0))
-        if not 0 <= sigma < math.inf:
-            raise ValueError("a sigma that is negative or not finite")
+        records, sigma = float(form["records"]), float(form.get("records_sigma", 0.0))
+        if not all(0 <= number <= _MOST_NUMBER for number in (records, sigma, *bounds.values())):
+            raise ValueError("records, a sigma or a bound that no release has")
         unseen = {one["name"]: Unseen(**one) for one in form.get("unseen", ())}
-        return cls(domain, float(form["records"]), known, bounds, sigma, unseen, grouped)
+        return cls(domain, records, known, bounds, sigma, unseen, grouped)
 
 
 def _known_of(domain: Domain, view: View, values: NDArray[np.float64], sigma: Any) -> Known:
     read = archive.counts(values)
-    if read.shape != (view.cells(domain),) or not 0 < float(sigma) < np.inf:
-        raise ValueError("an interaction of another shape, or a sigma that is not positive")
+    if (
+        read.shape != (view.cells(domain),)
+        or not 0 < float(sigma) <= _MOST_NUMBER
+        or np.any(np.abs(read) > _MOST_NUMBER)
+    ):
+        raise ValueError("an interaction of another shape, or a number that no release has")
     return Known(read, float(sigma))
 
 

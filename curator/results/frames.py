@@ -109,6 +109,8 @@ def _categories(attribute: CategoricalAttribute, values: NDArray[Any]) -> pd.Ser
         return pd.Series(texts, dtype=object)
     filled = [None if value == "" else value for value in values.tolist()]
     large = any(isinstance(category, int) and abs(category) >= 2**63 for category in known)
+    if kinds == {int, float}:
+        kinds = {float}
     if len(kinds) == 1 and kinds < set(_WITH_MISSING) and not large:
         return pd.Series(filled, dtype=_WITH_MISSING[kinds.pop()])
     return pd.Series([None if value is None else text_of(value) for value in filled], dtype=object)

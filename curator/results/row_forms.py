@@ -106,15 +106,14 @@ class RowForms:
 
     def header(self, spreadsheet_safe: bool) -> str:
         """The first line of a CSV file."""
-        return header([*map(as_text, self.columns)] if spreadsheet_safe else self.columns)
+        return header_of(self.columns, spreadsheet_safe)
 
     def _text(self, part: Clique, block: Block, spreadsheet_safe: bool) -> pa.Array:
         """The cells of a run of columns, joined by commas; null if it is one column without a value."""
         if part[0] in self.single:
             known = self._texts[spreadsheet_safe][part]
             return known.take(pa.array(block.table.cell_codes(part, 0, block.table.record_count)))
-        written = spelled_column(self.domain, part[0], self._column_of(part[0], block))
-        return _cells(written, spreadsheet_safe)
+        return text_cells(self.domain, part[0], self._column_of(part[0], block), spreadsheet_safe)
 
     @cached_property
     def _runs(self) -> list[Clique]:
@@ -158,13 +157,29 @@ class RowForms:
         """The texts of all combinations of each run of columns."""
 
         def texts_by_run(safe: bool) -> dict[Clique, pa.Array]:
-            known = self._map_single_values(
-                lambda name, values: _cells(spelled_column(self.domain, name, values), safe)
-            )
+            known = self._map_single_values(lambda name, values: text_cells(self.domain, name, values, safe))
             runs = [run for run in self._runs if run[0] in self.single]
             return {run: _join_combinations([known[name] for name in run]) for run in runs}
 
         return {safe: texts_by_run(safe) for safe in (False, True)}
+
+
+def header_of(columns: Sequence[str], spreadsheet_safe: bool) -> str:
+    """The first line of a CSV file; see `text_cells`."""
+    return header([*map(as_text, columns)] if spreadsheet_safe else columns)
+
+
+def text_cells(domain: Domain | None, name: str, values: Column, spreadsheet_safe: bool) -> pa.Array:
+    """The cells of a column of a CSV file, quoted where they need it; null for a missing value.
+
+    Args:
+        domain: of the table; None if it has none.
+        name: of the column.
+        values: see `spelled_column`.
+        spreadsheet_safe: see `TableFile`.
+    """
+    written = values if domain is None else spelled_column(domain, name, values)
+    return cells(with_apostrophes(written) if spreadsheet_safe else written)
 
 
 def _join_combinations(columns: Sequence[pa.Array]) -> pa.Array:
@@ -183,11 +198,6 @@ def _looked_up(known: pa.Array, codes: NDArray[Any]) -> pa.Array:
         indices = distinct.indices.take(pa.array(codes))
         return pa.DictionaryArray.from_arrays(indices, distinct.dictionary)
     return known.take(pa.array(codes))
-
-
-def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
-    """Cells of a CSV file, quoted where they need it; null for a missing value."""
-    return cells(with_apostrophes(values) if spreadsheet_safe else values)
 
 
 def _one_value_each(attribute: Attribute) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,13 @@ def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
 
     Numbers are not formulas, nor is text that reads as a number, such as "-5".
     """
-    labels = {column.name: _labels(column) for column in (*domain.unmodelled, *domain.attributes)}
-    return tuple(name for name in domain.columns if any(map(is_formula, (name, *labels[name]))))
+    found = columns_like_formulas((*domain.unmodelled, *domain.attributes))
+    return tuple(name for name in domain.columns if name in found)
+
+
+def columns_like_formulas(columns: Iterable[Attribute | Unmodelled]) -> tuple[str, ...]:
+    """The names of those of which the name or a label begins like a formula."""
+    return tuple(one.name for one in columns if any(map(is_formula, (one.name, *_labels(one)))))
 
 
 def with_apostrophes(cells: NDArray[Any]) -> NDArray[Any]:
@@ -36,19 +42,19 @@ def with_apostrophes(cells: NDArray[Any]) -> NDArray[Any]:
     return safe
 
 
-def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
+def without_apostrophes(rows: pd.DataFrame, columns: Iterable[Attribute | Unmodelled]) -> pd.DataFrame:
     """The texts before apostrophes were written before them and before names; other rows stay as they are.
 
-    A label or name that the domain lists with its apostrophe keeps it.
+    A label or name that is listed with its apostrophe keeps it.
 
     Args:
         rows: columns of text.
-        domain: domain of the table.
+        columns: those of the table.
     """
     import pandas as pd
 
-    names = {name: name if name in domain.columns else _unescape(name) for name in rows.columns}
-    kept = {column.name: set(_labels(column)) for column in (*domain.unmodelled, *domain.attributes)}
+    kept = {column.name: set(_labels(column)) for column in columns}
+    names = {name: name if name in kept else _unescape(name) for name in rows.columns}
 
     def plain(name: str, cell: str) -> str:
         return cell if cell in kept.get(name, ()) else _unescape(cell)

@@ -124,7 +124,7 @@ def storage_of(rows: pd.DataFrame) -> dict[str, Storage]:
     return {name: storage for name, storage in found.items() if storage is not None}
 
 
-def shown_frame(domain: Domain, rows: pd.DataFrame, storage: Mapping[str, Storage]) -> pd.DataFrame:
+def shown_frame(domain: Domain | None, rows: pd.DataFrame, storage: Mapping[str, Storage]) -> pd.DataFrame:
     """The rows as their users get them.
 
     Texts are written as in a file, where the domain says how: numbers with a unit or a comma, dates in a
@@ -132,12 +132,12 @@ def shown_frame(domain: Domain, rows: pd.DataFrame, storage: Mapping[str, Storag
     float64; booleans bool or boolean; dates and timestamps datetime64 of microseconds.
 
     Args:
-        domain: of the rows.
+        domain: of the rows, but keys that bind tables together; None if they have no other columns.
         rows: with the types of `frames.typed_frame`.
         storage: of the columns that are not stored as NumPy does.
     """
     columns = {name: _shown_column(domain, str(name), column, storage) for name, column in rows.items()}
-    return pd.DataFrame(columns, index=rows.index)
+    return pd.DataFrame(columns, index=rows.index, copy=False)
 
 
 def storage_json(storage: TableStorage) -> str:
@@ -173,9 +173,11 @@ def _storage(kind: Any) -> Storage | None:
     return Storage.NULLABLE if getattr(kind, "na_value", None) is pd.NA else None
 
 
-def _shown_column(domain: Domain, name: str, column: pd.Series, storage: Mapping[str, Storage]) -> pd.Series:
-    attribute = domain[name] if name in domain.names else None
-    if attribute is not None and _is_spelled(attribute):
+def _shown_column(
+    domain: Domain | None, name: str, column: pd.Series, storage: Mapping[str, Storage]
+) -> pd.Series:
+    attribute = domain[name] if domain is not None and name in domain.names else None
+    if domain is not None and attribute is not None and _is_spelled(attribute):
         cells = attribute.spelled(values_in(domain, column.to_frame(name))[name])
         column = pd.Series(cells, index=column.index, dtype=_type_of_words(attribute))
         if isinstance(attribute, TimeAttribute) and attribute.moments.of_digits:

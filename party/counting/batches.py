@@ -15,6 +15,7 @@ from ..sources.source import Source
 from .catalogue import engine_of
 from .codes import keep_codes
 from .engines.names import code_of, other_of
+from .identifiers import names_of_people
 
 
 def code_batches(
@@ -43,7 +44,8 @@ def code_batches(
     if connect is None:
         table, texts = source.read_with_texts(domain, columns)
         found = {
-            other: np.array(texts[name], dtype=object) for other, name in zip(others, columns, strict=True)
+            other: np.array(names_of_people(texts[name]), dtype=object)
+            for other, name in zip(others, columns, strict=True)
         }
         yield found | dict(zip(coded, table.columns, strict=True))
         return

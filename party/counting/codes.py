@@ -179,6 +179,12 @@ class Codes:
         return place
 
 
+def key_text(engine: Engine, column: str) -> exp.Expr:
+    """The text of a column that names people; without the blanks around it, with which columns are padded."""
+    text = exp.Trim(this=engine.text(engine.column(column)), expression=exp.Literal.string(" "))
+    return exp.func("COALESCE", text, exp.Literal.string(""))
+
+
 def rows_changed_error(engine: Engine) -> DataError:
     """The rows of an engine are no longer those that the party was started with."""
     return DataError(
@@ -209,7 +215,7 @@ def keep_codes(engine: Engine, domain: Domain, columns: Sequence[str] = ()) -> C
     encodings, reasons = _encodings(engine, names, kinds)
     for place, name in enumerate(columns):
         text = exp.column(f"{other_of(place)}_read")
-        read = exp.func("COALESCE", engine.text(engine.column(name)), exp.Literal.string(""))
+        read = key_text(engine, name)
         encodings[other_of(place)] = Encoding({text.name: read}, text)
     selection = _selection(engine, names, encodings)
     kept = engine.keep(_TABLE, selection)

@@ -101,6 +101,11 @@ class MatchTexts(Sequence[Sequence[bytes]]):
         return without_repeated([texts[row] for row in self.rows.tolist()])
 
 
+def names_of_people(cells: Iterable[str]) -> list[str]:
+    """Cells that name people, without the blanks around them, with which columns are padded."""
+    return [cell.strip(" ") for cell in cells]
+
+
 def order_digest(keys: Iterable[str]) -> bytes:
     """SHA-256 of the keys in row order, each as UTF-8 with its length in front."""
     digest = hashlib.sha256()

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ...common.data.attributes.texts import digest_of_texts, has_open_categories
 from ...common.privacy.cost import ALL_ROWS
-from .codes import Codes
+from .codes import Codes, key_text
 from .engines.engine import Engine
 from .engines.names import PLACE, code_of, other_of, text_of
 from .identifiers import missing_key, order_digest
@@ -91,8 +91,7 @@ def rows_left_out(engine: Engine, people: People) -> tuple[int, int]:
     (count,) = engine.fetch(exp.select(exp.Count(this=exp.Star())).from_(engine.source()))
     if people.key is None or people.most == ALL_ROWS:
         return 0, int(count[0])
-    text = engine.text(engine.column(people.key))
-    key = exp.func("COALESCE", text, exp.Literal.string(""))
+    key = key_text(engine, people.key)
     return _rows_beyond(engine, engine.source(), key, people.most), int(count[0])
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...common.errors import DataError, PolicyError
 from ...common.processes.private_folders import PrivateFolder
 from ..sources.memory import CONFIG
-from ..sources.sql import quote
+from ..sources.sql import as_key, quote
 
 KEY, FOREIGN, PARENT = "own_key", "parent_key", "parent"
 """Columns of the text of a row's own key, of that of its parent's, and of the parent's row."""
@@ -47,12 +47,13 @@ class SortedTables:
         self._ask(f"SET memory_limit = '{_MEMORY}'")
         self._ask(f"SET temp_directory = {quote(str(self._folder.path))}")
 
-    def add(self, table: int, batches: Iterable[Columns]) -> None:
+    def add(self, table: int, batches: Iterable[Columns], kept: str = "true") -> None:
         """Adds a table.
 
         Args:
             table: its number.
             batches: by name, columns of some rows after the other.
+            kept: which rows are added, as a condition in SQL.
 
         Raises:
             PolicyError: it does not fit into what may be on disk.
@@ -60,7 +61,8 @@ class SortedTables:
         into = f"CREATE TABLE table{table} AS"
         for batch in batches:
             self._connection.register("batch", dict(batch))
-            self._ask(f"{into} SELECT * FROM batch")
+            keys = ", ".join(f"{as_key(name)} AS {name}" for name in (KEY, FOREIGN) if name in batch)
+            self._ask(f"{into} SELECT * REPLACE ({keys}) FROM batch WHERE {kept}")
             self._connection.unregister("batch")
             self._check_room(self._bytes())
             into = f"INSERT INTO table{table}"
@@ -104,13 +106,14 @@ class SortedTables:
         texts: list[str] = self._ask(first)["text"].tolist()
         return texts
 
-    def sort(self, table: int, parent: int, order: str) -> bool:
+    def sort(self, table: int, parent: int, order: str, drop_strays: bool = False) -> bool:
         """Sorts the rows of a table by their parents.
 
         Args:
             table: its number.
             parent: the number of the parents' table, whose keys are numbered.
             order: column by which rows of one parent are in order; empty for the order of the source.
+            drop_strays: whether rows without a parent are left out.
 
         Returns:
             Whether each row has a parent.
@@ -123,10 +126,11 @@ class SortedTables:
         self._check_room(held)
         self._ask(f"SET max_temp_directory_size = '{(self._most - held) // MB}MiB'")
         by = f"{PARENT}, {order}, place" if order else f"{PARENT}, place"
+        join = "JOIN" if drop_strays else "LEFT JOIN"
         self._ask(
             f"CREATE TABLE sorted AS SELECT * EXCLUDE (place) FROM (SELECT rows.* EXCLUDE ({FOREIGN}), "
             f"rows.rowid AS place, keys.rowid AS {PARENT} FROM table{table} AS rows "
-            f"LEFT JOIN keys{parent} AS keys ON rows.{FOREIGN} = keys.{KEY}) ORDER BY {by}"
+            f"{join} keys{parent} AS keys ON rows.{FOREIGN} = keys.{KEY}) ORDER BY {by}"
         )
         self._ask(f"DROP TABLE table{table}")
         self._ask(f"ALTER TABLE sorted RENAME TO table{table}")

@@ -52,7 +52,10 @@ def infer(
 
         if out is None:
             raise DataError("out: expected a folder for the drafts of related tables, got none; name one")
-        written = save_folder(draft_folder(data, na or ()), out)
+        drafted = draft_folder(data, na or ())
+        written = save_folder(drafted, out)
+        for note in (note for table in drafted for note in table.notes()):
+            tell(note, err=True)
         tell(f"review {written}, and each domain file beside it: dpmosaic domain review FILE", err=True)
         return
     draft = draft_file(data, na or (), database, header=header)

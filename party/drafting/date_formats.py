@@ -6,14 +6,17 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from ...common.data.attributes.moments import format_time, time_in_format
+
 _DAYS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d"),
     *("%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d%b%Y", "%d/%b/%Y"),
     *("%b %d %Y", "%B %d %Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%d-%b-%y", "%d %b %y"),
-    *("%y-%m-%d", "%y/%m/%d", "%y.%m.%d"),
+    *("%y-%m-%d", "%y/%m/%d", "%y.%m.%d", "%Y年%m月%d日"),
 )
 MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b-%Y", "%b %Y", "%B %Y", "%b-%y", "%Ym%m", "%YM%m", "%Y %b")
+QUARTERS = ("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q/%Y", "Q%q-%Y")
 _OF_DIGITS = {"%Y%m%d": 8, "%d%m%Y": 8, "%Y%m": 6, "%Y%m%d%H%M": 12, "%Y%m%d%H%M%S": 14}
 _OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6}
 """Formats without a mark, and how many digits they have: `strptime` reads fewer too."""
@@ -21,8 +24,11 @@ _OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6}
 _MANY_DATES = 20
 """Six digits without a year of four are codes unless more texts than this are dates."""
 
-_WITH_WEEKDAYS = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")
-CLOCKS = ("%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p")
+_WITH_WEEKDAYS = (
+    *("%a, %d %b %Y", "%a %d %b %Y", "%a, %b %d, %Y", "%a %b %d %Y", "%A, %B %d, %Y", "%A, %d %B %Y"),
+    "%a %Y-%m-%d",
+    *("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z"),
+)
 ISO_8601 = ""
 """The format of whatever `datetime.fromisoformat` reads."""
 
@@ -33,11 +39,11 @@ SHORT = (
 """Formats that an entry need not name."""
 
 LOOKS_LIKE_A_DATE = re.compile(
-    r"[0-9A-Za-z]{1,9}([-./ ,:+]+[0-9A-Za-z]{1,9})+|[0-9]{6}([0-9]{2}){0,4}|[0-9]{4}[mM][0-9]{2}"
-    r"|[0-9]{2}[A-Za-z]{3}[0-9]{4}"
+    r"[0-9A-Za-z]{1,9}([-./ ,:+]+[0-9A-Za-z]{1,9})+|[0-9]{6}([0-9]{2}){0,4}|[0-9]{4}([mM][0-9]{2}|Q[1-4])"
+    r"|[0-9]{2}[A-Za-z]{3}[0-9]{4}|[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日( [0-9:]{4,8})?"
 )
 _TIME_OF_DAY = re.compile(
-    r".*[0-9](?P<between>[ T])[0-9]{1,2}:[0-9]{2}(?P<second>:[0-9]{2})?(?P<fraction>[.][0-9]{1,6})?"
+    r".*[0-9日](?P<between>[ T])[0-9]{1,2}:[0-9]{2}(?P<second>:[0-9]{2})?(?P<fraction>[.][0-9]{1,6})?"
     r"(?P<half> ?[AaPp][Mm])?(?P<zone>Z| UTC| ?[-+][0-9]{2}:?[0-9]{2})?"
 )
 """A date and a time of day behind it."""
@@ -57,7 +63,7 @@ def formats_of(texts: Sequence[str]) -> list[str]:
     tried = _some([text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)])
     clocks = dict.fromkeys(_clock_of(text) for text in tried[:3])
     digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY_DATES)) if len(texts) > least]
-    dated = (*MONTHS, *(form for forms in digits for form in forms), *_WITH_WEEKDAYS)
+    dated = (*MONTHS, *QUARTERS, *(form for forms in digits for form in forms), *_WITH_WEEKDAYS)
     forms = (*(day + clock for clock in clocks for day in _DAYS), *dated, ISO_8601)
     first = [form for form in forms if any(time_in(text, form) is not None for text in tried[:3])]
     return [
@@ -84,15 +90,16 @@ def _clock_of(text: str) -> str:
 def as_written(form: str, texts: Sequence[str]) -> str:
     """The format that reads as `form` does, and writes most of some texts as they stand.
 
-    Days and months, or hours, may have no leading zeros.
+    Days and months, or hours, may have no leading zeros; a.m. and p.m. may be small.
     """
     days = form.replace("%d", "%-d").replace("%m", "%-m")
     hours = form.replace("%H", "%-H").replace("%I", "%-I")
     both = days.replace("%H", "%-H").replace("%I", "%-I")
     times = {text: time for text in _some(texts) if (time := time_in(text, form)) is not None}
+    small = [one.replace("%p", "%P") for one in (form, days, hours, both)]
     return max(
-        dict.fromkeys((form, days, hours, both)),
-        key=lambda one: sum(time.strftime(one) == text for text, time in times.items()),
+        dict.fromkeys((form, days, hours, both, *small)),
+        key=lambda one: sum(format_time(time, one) == text for text, time in times.items()),
     )
 
 
@@ -117,7 +124,7 @@ def time_in(text: str, form: str) -> datetime | None:
     if digits is not None and len(text) != digits:
         return None
     try:
-        time = datetime.strptime(text, form) if form else _time_of_iso(text)
+        time = time_in_format(text, form) if form else _time_of_iso(text)
     except ValueError:
         return None
     # strftime writes years of fewer than four digits without zeros.

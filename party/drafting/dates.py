@@ -1,4 +1,4 @@
-"""Drafts the entry of a column of dates, timestamps, times of day, or calendar weeks and quarters."""
+"""Drafts the entry of a column of dates, timestamps, times of day, or calendar weeks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.attributes.clock import NUMBERS, Clock
+from ...common.data.attributes.clock import FORMATS, NUMBERS, Clock
 from ...common.data.attributes.numeric import AUTO
 from ..sources.cells import ZONED
 from .date_formats import (
-    CLOCKS,
     ISO_8601,
     LOOKS_LIKE_A_DATE,
     MONTHS,
+    QUARTERS,
     SHORT,
     as_written,
     formats_of,
@@ -29,7 +29,10 @@ from .date_formats import (
 from .numbers import FAR, find_atoms, likely_range
 from .profile import Profile
 
-_LOOKS_LIKE_A_CLOCK = re.compile(r"[0-9]{1,4}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?")
+_CLOCK = re.compile(
+    r"(?P<hour>[0-9]{1,4}):[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
+    r"(?P<half> ?([AP]M|[ap]m))?"
+)
 
 _HOURS = 6
 """Whole numbers of fewer hundreds may be years."""
@@ -44,8 +47,8 @@ _FIRST_SEEN = 2000
 """Of the different texts in the order of the rows, at least half of so many have to look like dates."""
 
 _MOST_YEARS = 100
-_MOST_OF_CALENDAR = 53 * _MOST_YEARS
-"""Weeks and quarters of at most so many years are listed."""
+_MOST_WEEKS = 53 * _MOST_YEARS
+"""Weeks of at most so many years are listed."""
 
 _FEW_WORDS = 5
 """So few different texts may stand in more of the rows."""
@@ -134,22 +137,11 @@ def draft_clock(profile: Profile) -> dict[str, Any] | None:
     """Drafts the entry of a column of times of day or durations; None if they are none.
 
     Whole numbers are taken for hours and minutes, such as 930, if there are many and none has more than 59
-    minutes. Times with a.m. and p.m. are timestamps of one day.
+    minutes.
     """
     more = {"bins": AUTO, "nullable": profile.nullable}
-    texts = profile.texts.tolist()
-    if not len(profile.words) and (clock := _of_numbers(profile)) is not None:
-        return clock | more
-    if not texts or not all(_LOOKS_LIKE_A_CLOCK.fullmatch(text) for text in texts):
-        return None
-    if (clock := _of_texts(texts)) is not None:
-        return clock | more
-    for form in CLOCKS:
-        times = [time for text in texts if (time := time_in(text, form)) is not None]
-        if len(times) == len(texts):
-            day = {"type": "timestamp", "min": "1900-01-01T00:00:00", "max": "1900-01-01T23:59:59"}
-            return day | more | {"format": form} | _granularity(times)
-    return None
+    clock = _of_texts(profile.texts.tolist()) if len(profile.words) else _of_numbers(profile)
+    return None if clock is None else clock | more
 
 
 def _of_numbers(profile: Profile) -> dict[str, Any] | None:
@@ -162,13 +154,18 @@ def _of_numbers(profile: Profile) -> dict[str, Any] | None:
 
 
 def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
-    parts = [text.split(":") for text in texts]
-    if len({len(part) for part in parts}) > 1:
+    found = [match for match in map(_CLOCK.fullmatch, texts) if match is not None]
+    ends = {
+        (len(one["second"] or ""), (one["half"] or "").replace("P", "A").replace("p", "a")) for one in found
+    }
+    if len(found) < len(texts) or len(ends) != 1:
         return None
-    hour = "HH" if all(len(first) > 1 for first, *_ in parts) else "H"
-    form = ":".join([hour, "MM", "SS"][: len(parts[0])])
-    _, unreadable = Clock.of(form).read("", np.array(texts, dtype=object))
-    return None if unreadable.any() else _with_bounds(form, max(int(first) for first, *_ in parts))
+    [(second, half)] = ends
+    hour = "HH" if all(len(one["hour"]) > 1 for one in found) else "H"
+    form = f"{hour}:MM{':SS.ffffff'[:second]}{half}"
+    if form not in FORMATS or Clock.of(form).read("", np.array(texts, dtype=object))[1].any():
+        return None
+    return _with_bounds(form, max(int(one["hour"]) for one in found))
 
 
 def _with_bounds(form: str, hours: int) -> dict[str, Any]:
@@ -177,30 +174,26 @@ def _with_bounds(form: str, hours: int) -> dict[str, Any]:
     return {"type": "clock", "format": form, **longer}
 
 
-def draft_calendar(profile: Profile) -> dict[str, Any] | None:
-    """Drafts the entry of a column of weeks or quarters, as categories of whole years; None if none."""
+def draft_weeks(profile: Profile) -> dict[str, Any] | None:
+    """Drafts the entry of a column of calendar weeks, as categories of whole years; None if none."""
     texts = profile.texts.tolist()
-    for shape, count in ((r"([0-9]{4})(-?W)([0-9]{2})", 53), (r"([0-9]{4})([- ]?Q)([1-4])", 4)):
-        found = [match for text in texts[:_MOST_OF_CALENDAR] if (match := re.fullmatch(shape, text))]
-        if not texts or len(found) < len(texts) or len({one[2] for one in found}) > 1:
-            continue
-        between, width = found[0][2], len(found[0][3])
-        years = sorted(int(one[1]) for one in found)
-        if years[-1] - years[0] >= _MOST_YEARS:
-            return None
-        listed = [
-            f"{year}{between}{number:0{width}d}"
-            for year in range(years[0], years[-1] + 1)
-            for number in range(1, _last(year, count) + 1)
-        ]
-        if set(texts) <= set(listed):
-            return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}
-    return None
-
-
-def _last(year: int, count: int) -> int:
-    """The number of weeks (as of ISO 8601) or quarters of a year."""
-    return date(year, 12, 28).isocalendar().week if count == 53 else count
+    found = [
+        match for text in texts[:_MOST_WEEKS] if (match := re.fullmatch("([0-9]{4})(-?W)[0-9]{2}", text))
+    ]
+    if not texts or len(found) < len(texts) or len({one[2] for one in found}) > 1:
+        return None
+    years = sorted(int(one[1]) for one in found)
+    if years[-1] - years[0] >= _MOST_YEARS:
+        return None
+    listed = [
+        f"{year}{found[0][2]}{number:02d}"
+        for year in range(years[0], years[-1] + 1)
+        # The last week as of ISO 8601.
+        for number in range(1, date(year, 12, 28).isocalendar().week + 1)
+    ]
+    if not set(texts) <= set(listed):
+        return None
+    return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}
 
 
 def _some(profile: Profile) -> tuple[list[str], list[int]]:
@@ -288,6 +281,8 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
         entry |= _granularity(reading.times)
     elif reading.format in (*MONTHS, "%Y%m"):
         entry["granularity"] = "month"
+    elif reading.format in QUARTERS:
+        entry["granularity"] = "quarter"
     atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]

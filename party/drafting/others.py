@@ -16,7 +16,7 @@ from ...common.data.domain_files.others import (
 )
 from ...common.errors import DataError
 from ...common.files.writing import write_text
-from .relations import lines_of
+from ...common.forms.toml_file import section_of, toml_key
 
 RELATIONS = "relations.toml"
 
@@ -55,7 +55,7 @@ def save_tables(found: DescribedTables, out: Path) -> Path:
         DataError: the folder cannot be written.
     """
     path = out / RELATIONS
-    write_text(path, "\n".join("".join(_lines(found, name)) for name in found.tables))
+    write_text(path, "".join(_section(found, name) for name in found.tables).lstrip())
     for name, one in found.tables.items():
         if one.entries:
             write_text(out / f"{name}.json", text_of_table(one))
@@ -74,7 +74,7 @@ def notes(found: Described | DescribedTables) -> Iterator[str]:
         yield f"one may have several rows: release the table with --key {found.key!r}{order}"
 
 
-def _lines(found: DescribedTables, name: str) -> Iterator[str]:
+def _section(found: DescribedTables, name: str) -> str:
     one, links = found.tables[name], found.relations.get(name, {})
-    stated = {"domain": f"{name}.json"} if one.entries else {}
-    return (f"{line}\n" for line in lines_of(name, stated, links, one.order if links else ""))
+    stated = {"domain": f"{name}.json" if one.entries else "", "belongs_to": links}
+    return section_of(toml_key(name), stated | {"order": one.order if links else ""})

@@ -12,9 +12,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.values import number_or_nan
+from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import APOSTROPHES, BLANKS, PLAIN, Notation
+from ...common.forms.notation import PLAIN, Notation
+from ...common.forms.spelling import Spelling, spelling_of
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote
@@ -22,24 +23,7 @@ from ..sources.sql import quote
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
-_TYPESET = APOSTROPHES + BLANKS
-_AROUND = re.compile(
-    rf"-?([$€£¥]|[A-Z]{{3}} )?(-?[0-9](?:[0-9.,{_TYPESET}]*[0-9.,])?)"
-    rf"([{BLANKS}]?[%‰€£¥]|[{BLANKS}]?[A-Za-zµ°²³/]{{1,12}})?"
-)
-"""A number with a currency, a percent sign or a unit, such as 34 years."""
-
-NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
-"""Texts that among numbers, dates or booleans stand for a missing value, as does every blank text."""
-
 _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
-
-_GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
-_DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
-_MARKED = re.compile(
-    rf"-?[1-9][0-9]{{0,2}}(?P<mark>[{_TYPESET}])[0-9]{{3}}((?P=mark)[0-9]{{3}})*"
-    r"((?P<decimal>[.,])[0-9]*)?"
-)
 
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
@@ -208,47 +192,30 @@ class Rows:
         )
 
 
-@dataclass(frozen=True)
-class _Spelling:
-    """How a text writes a number that is no plain one; see `Notation`."""
-
-    before: str
-    after: str
-    mark: str = ""
-    decimal_comma: bool = False
-    in_parentheses: bool = False
-
-    @property
-    def pattern(self) -> str:
-        """The notation."""
-        sign = "(" if self.in_parentheses else ""
-        if self.decimal_comma:
-            inside = f"{sign}{self.mark},"
-        else:
-            inside = f":{sign}{self.mark}" if sign or self.mark else ""
-        return f"{self.before}{{{inside}}}{self.after}"
-
-
 def _numbers_and_notation(
     texts: NDArray[np.object_], numbers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], str]:
     """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
-    others = [text for text in texts[np.isnan(numbers)] if not is_absent(text)]
+    odd = np.isnan(numbers) | np.array([text.startswith("+") for text in texts], dtype=np.bool_)
+    others = [text for text in texts[odd] if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
-    found = Counter(_as_one([_spelling_of(text) for text in others[:_NOTATION_SAMPLE]]))
+    found = Counter(_as_one([spelling_of(text) for text in others[:_NOTATION_SAMPLE]]))
     (written, times), *_ = found.most_common(1)
-    few = len(others) <= 0.05 * len(texts)
-    # Marks are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
-    if written is None or times < 0.9 * found.total() or (few and (written.before or written.after)):
+    if written is None or times < 0.9 * found.total():
         return numbers, PLAIN.pattern
-    notation = Notation(written.pattern)
-    read = [number_or_nan(notation.number_in(text)) for text in texts]
-    return np.array(read, dtype=np.float64), notation.pattern
+    notation = Notation(written)
+    # Marks are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
+    if len(others) <= 0.05 * len(texts) and (any(notation.around) or notation.sign == "+"):
+        return numbers, PLAIN.pattern
+    read = np.array([number_or_nan(notation.number_in(text)) for text in texts], dtype=np.float64)
+    if np.isnan(read).sum() > np.isnan(numbers).sum():
+        return numbers, PLAIN.pattern
+    return read, notation.pattern
 
 
-def _as_one(found: Sequence[_Spelling | None]) -> list[_Spelling | None]:
-    """The texts of a column in one notation: some numbers are too small for a mark, or positive.
+def _as_one(found: Sequence[Spelling | None]) -> list[str | None]:
+    """The notation of each text of a column: some numbers are too small for a mark, or positive.
 
     A comma before three digits may be of either kind.
     """
@@ -256,26 +223,9 @@ def _as_one(found: Sequence[_Spelling | None]) -> list[_Spelling | None]:
     comma = any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))
     mark = marks.most_common(1)[0][0] if marks else ""
-    negative = any(one.in_parentheses for one in known)
-    return [one and replace(one, mark=mark, decimal_comma=comma, in_parentheses=negative) for one in found]
-
-
-def _spelling_of(text: str) -> _Spelling | None:
-    """How a number is written; None for a plain one, and for a text that is none."""
-    if text.startswith("(") and text.endswith(")"):
-        inside = text[1:-1]
-        if inside[:1] in ("(", "-"):
-            return None
-        plain = _Spelling("", "") if re.fullmatch("[0-9]+[.]?[0-9]*", inside) else _spelling_of(inside)
-        return plain and replace(plain, in_parentheses=True)
-    match = _AROUND.fullmatch(text)
-    if match is None:
-        return None
-    before, digits, after = (part or "" for part in match.groups())
-    if _GROUPED.fullmatch(digits):
-        return _Spelling(before, after, ",")
-    if marked := _MARKED.fullmatch(digits):
-        return _Spelling(before, after, marked["mark"], marked["decimal"] == ",")
-    if _DECIMAL_COMMA.fullmatch(digits):
-        return _Spelling(before, after, decimal_comma=True)
-    return _Spelling(before, after) if before + after and not set(digits) & set(_TYPESET) else None
+    signs = Counter(one.sign for one in known if one.sign)
+    sign = signs.most_common(1)[0][0] if signs else ""
+    return [
+        None if one is None else replace(one, mark=mark, decimal_comma=comma, sign=sign).pattern
+        for one in found
+    ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+from ...common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
 from ...common.errors import DataError
 from ...common.files.writing import write_text
+from ...common.forms.toml_file import as_toml, section_of, toml_key
 from ..sources.source import SUFFIXES, FileSource
+from ..sources.sql import as_key
 from .draft import Draft
 from .inference import draft_rows
 
@@ -22,6 +25,27 @@ _HEAD = (
 )
 
 
+_MOST_STRAYS = 0.5
+"""Share of rows without a key of the other table up to which a table may belong to it."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A column that holds keys of another table.
+
+    Attributes:
+        foreign: the column.
+        parent: the other table.
+        key: its column that names its rows.
+        strays: number of rows that hold no such key.
+    """
+
+    foreign: str
+    parent: str
+    key: str
+    strays: int
+
+
 @dataclass(frozen=True, eq=False)
 class Drafted:
     """A table of a folder.
@@ -29,60 +53,78 @@ class Drafted:
     Attributes:
         name: of the table.
         source: its file.
-        draft: of its columns.
-        parent: table to which it belongs; empty for none.
-        foreign: its column that holds the parent's key.
-        key: that column at the parent.
+        draft: of its columns; None if others refer to it, and none belongs to it.
+        links: to the table to which it belongs, and then to those that it refers to beside.
     """
 
     name: str
     source: FileSource
-    draft: Draft
-    parent: str = ""
-    foreign: str = ""
-    key: str = ""
+    draft: Draft | None
+    links: tuple[Link, ...] = ()
 
     @property
-    def order(self) -> str:
-        """Its first column of dates or timestamps; empty if there is none."""
-        kinds = {
-            name: entry.get("type") for name, entry in self.draft.entries.items() if isinstance(entry, dict)
+    def parent(self) -> str:
+        """The table to which it belongs; empty for none."""
+        return self.links[0].parent if self.links else ""
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether it has columns beside keys that a release can hold."""
+        return any(
+            not isinstance(entry, Mapping) or entry.get("type") not in ("identifier", "text")
+            for entry in self._entries.values()
+        )
+
+    @property
+    def _entries(self) -> Mapping[str, Any]:
+        return {} if self.draft is None else self.draft.entries
+
+    def section(self) -> str:
+        """Its entry in a file of relations; dates are its order, and numbers may be."""
+        stated = {
+            "file": self.source.path.name,
+            "domain": f"{self.name}.json" if self.has_domain else "",
+            "belongs_to": {
+                one.foreign: one.parent if one.key == one.foreign else f"{one.parent}.{one.key}"
+                for one in self.links
+            },
+            "drop_incomplete": any(one.strays for one in self.links),
+            "order": self._first("date", "datetime", "timestamp") if self.links else "",
         }
-        return next((name for name, kind in kinds.items() if kind in ("date", "datetime", "timestamp")), "")
+        written = section_of(toml_key(self.name), stated)
+        if self.draft is None:
+            return f"{written.rstrip()}\n# public = true  # if everybody may see its rows as they are\n"
+        if self.links and not stated["order"] and (number := self._first("numeric")):
+            return f"{written.rstrip()}\n# order = {as_toml(number)}  # if rows are in order by it\n"
+        return written
 
-    def lines(self) -> Iterator[str]:
-        """Its entry in a file of relations."""
-        key = self.parent if self.key == self.foreign else f"{self.parent}.{self.key}"
-        stated = {"file": self.source.path.name, "domain": f"{self.name}.json"}
-        links = {self.foreign: key} if self.parent else {}
-        return lines_of(self.name, stated, links, self.order if self.parent else "")
+    def notes(self) -> Iterator[str]:
+        """What its owner should know before a release, who alone may see it."""
+        for one in self.links:
+            if one.strays:
+                yield (
+                    f"{self.name}: {one.strays:,} of {_rows(self.source):,} rows have in {one.foreign!r} no "
+                    f"key of {one.parent!r}; drop_incomplete leaves them out; without it they are refused"
+                )
+        if self.draft is None:
+            yield (
+                f"{self.name}: others refer to it, and no people: say in the relations that it is public, or "
+                "take it out with the columns that refer to it"
+            )
 
-
-def lines_of(
-    name: str, stated: Mapping[str, str], belongs_to: Mapping[str, str], order: str
-) -> Iterator[str]:
-    """The entry of a table in a file of relations.
-
-    Args:
-        name: of the table.
-        stated: its texts by key, such as its file.
-        belongs_to: column that holds the key of another table -> that table, or "table.key".
-        order: column by which its rows are in order; empty for none.
-    """
-    yield f"[{json.dumps(name)}]"
-    yield from (f"{key} = {json.dumps(text)}" for key, text in stated.items())
-    if belongs_to:
-        links = ", ".join(f"{json.dumps(one)} = {json.dumps(other)}" for one, other in belongs_to.items())
-        yield f"belongs_to = {{{links}}}"
-    if order:
-        yield f"order = {json.dumps(order)}"
+    def _first(self, *kinds: str) -> str:
+        """Its first column of one of these types; empty if there is none."""
+        found = {name: entry.get("type") for name, entry in self._entries.items() if isinstance(entry, dict)}
+        return next((name for name, kind in found.items() if kind in kinds), "")
 
 
 def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, ...]:
     """Drafts relations and domains of the tables of a folder.
 
-    A table belongs to another if one of its columns has the name of a key there, or the table's name and
-    that, and holds nothing but such keys. Of several, it is the one of most rows.
+    A column may hold a table's keys if it is named as that or its key, or as both together, and holds such
+    keys in most rows. Numbers 1, 2, 3, ... of the rows of two tables, each its own, are no keys of each
+    other. Of several such tables, one belongs to that which is furthest from people, and of these to the one
+    of most rows; to others, if no table belongs to them, it refers.
 
     Args:
         folder: with a CSV or Parquet file for each table.
@@ -95,44 +137,93 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
     if not paths:
         raise DataError(f"expected tables in {folder}, files that end in {', '.join(SUFFIXES)}, found none")
     sources = {_name(path): FileSource(path) for path in paths}
-    rows = {name: _rows(source) for name, source in sources.items()}
-    links: dict[str, tuple[str, str, str]] = {}
-    pairs = product(
-        sorted(sources, key=lambda name: rows[name]), sorted(sources, key=lambda name: -rows[name])
+    links, references = _links(sources)
+    parents, referred = (
+        {one.parent for one in found} for found in (links.values(), chain(*references.values()))
     )
-    for child, parent in pairs:
-        if child == parent or child in links or _goes_to(links, parent, child):
-            continue
-        for foreign, key in _named_alike(parent, sources[child].columns(), sources[parent].columns()):
-            if _is_key(sources[parent], key) and _holds(sources[child], foreign, sources[parent], key):
-                links[child] = parent, foreign, key
-                break
     found = []
     for name, source in sources.items():
-        keys = {key for parent, _, key in links.values() if parent == name}
-        keys |= {links[name][1]} if name in links else set()
+        if name in referred - parents:
+            found.append(Drafted(name, source, None))
+            continue
+        own = (*([links[name]] if name in links else []), *references.get(name, ()))
+        keys = {one.key for one in links.values() if one.parent == name}
+        others = {one.foreign for one in own} - keys
         draft = draft_rows(source, blanks)
-        entries = {column: entry for column, entry in draft.entries.items() if column not in keys}
+        entries = {
+            column: _names(name, entry) if column in keys else entry
+            for column, entry in draft.entries.items()
+            if column not in others
+        }
         draft = replace(draft, entries=entries, suggested_rules=())
-        found.append(Drafted(name, source, draft, *links.get(name, ())))
+        found.append(Drafted(name, source, draft, own))
     return tuple(sorted(found, key=lambda one: len(_above(links, one.name))))
 
 
+def _links(sources: Mapping[str, FileSource]) -> tuple[dict[str, Link], dict[str, list[Link]]]:
+    """What each table belongs to, and what it refers to beside; see `draft_folder`."""
+    rows = {name: _rows(source) for name, source in sources.items()}
+    links: dict[str, Link] = {}
+    others: dict[str, list[Link]] = {}
+    for child in sorted(sources, key=lambda name: rows[name]):
+        parents = sorted(sources, key=lambda name: (-len(_above(links, name)), -rows[name]))
+        held = [
+            link
+            for parent in parents
+            if parent != child and child not in _above(links, parent)
+            for link in _keys_held(child, parent, sources, rows[child] * _MOST_STRAYS)
+        ]
+        if held:
+            links[child], others[child] = held[0], held[1:]
+    parents_of_some = {one.parent for one in links.values()}
+    references = {
+        name: [one for one in held if one.parent not in links and one.parent not in parents_of_some]
+        for name, held in others.items()
+    }
+    return links, references
+
+
+def _keys_held(child: str, parent: str, sources: Mapping[str, FileSource], most: float) -> list[Link]:
+    """The first column of a table that holds keys of another, with at most so many strays; empty if none."""
+    source, other = sources[child], sources[parent]
+    for foreign, key, named in _named_alike(parent, source.columns(), other.columns()):
+        if _is_key(other, key) and (named or not _counts_its_rows(source, foreign)):
+            strays = _strays(source, foreign, other, key)
+            if strays <= most:
+                return [Link(foreign, parent, key, strays)]
+    return []
+
+
 def save_folder(tables: Sequence[Drafted], out: Path) -> Path:
-    """Writes a draft of relations and a domain file for each table; the path of the relations.
+    """Writes a draft of relations, and a domain file for each table of more than keys.
+
+    Returns:
+        The path of the relations.
 
     Raises:
         DataError: the folder cannot be written.
     """
-    path, lines = out / "relations.toml", (f"\n{line}" if line[0] == "[" else line for line in _lines(tables))
-    write_text(path, _HEAD + "".join(lines))
+    path = out / "relations.toml"
+    write_text(path, _HEAD + "".join(table.section() for table in tables))
     for table in tables:
-        table.draft.save(out / f"{table.name}.json")
+        if table.draft is not None and table.has_domain:
+            table.draft.save(out / f"{table.name}.json")
     return path
 
 
-def _lines(tables: Sequence[Drafted]) -> Iterator[str]:
-    return (f"{line}\n" for table in tables for line in table.lines())
+def _names(table: str, entry: Any) -> Any:
+    """The entry of the key of a table, which names its rows however few they are."""
+    known = entry if isinstance(entry, Mapping) else {"type": "categorical", "categories": entry}
+    if known.get("type") == "identifier":
+        return entry
+    listed = known.get("categories", ())
+    if known.get("type") == "numeric" or (listed and all(isinstance(one, int) for one in listed)):
+        pattern = WHOLE_NUMBERS
+    elif listed and all(UUID.fullmatch(str(one)) for one in listed):
+        pattern = UUIDS
+    else:
+        pattern = f"{re.sub('[{}]', '', table)}-{{:06d}}"
+    return {"type": "identifier", "pattern": pattern}
 
 
 def _name(path: Path) -> str:
@@ -140,22 +231,27 @@ def _name(path: Path) -> str:
     return path.name.removesuffix(suffix)
 
 
-def _named_alike(parent: str, columns: Sequence[str], keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Columns that may hold keys of a table, and these."""
-    names = {parent, parent.removesuffix("s")}
+def _named_alike(parent: str, columns: Sequence[str], keys: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+    """Columns that may hold keys of a table, these, and whether they name the table; such come first."""
+    endings = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
+    names = {_plain(parent.removesuffix(many) + one) for many, one in endings if parent.endswith(many)}
+    for key, column in product(keys, columns):
+        if _plain(column) in {name + more for name in names for more in ("", _plain(key))}:
+            yield column, key, True
     for key in keys:
-        wanted = {key, *(f"{name}{between}{key}" for name in names for between in ("_", "", "."))}
-        yield from ((column, key) for column in columns if column in wanted)
+        if key in columns:
+            yield key, key, _plain(key).startswith(tuple(names))
 
 
-def _goes_to(links: dict[str, tuple[str, str, str]], name: str, other: str) -> bool:
-    return other in _above(links, name)
+def _plain(name: str) -> str:
+    """A name without what is written between words, and without capitals: customer_id is CustomerID."""
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
-def _above(links: dict[str, tuple[str, str, str]], name: str) -> list[str]:
+def _above(links: Mapping[str, Link], name: str) -> list[str]:
     found = []
     while name in links:
-        name = links[name][0]
+        name = links[name].parent
         found.append(name)
     return found
 
@@ -176,11 +272,19 @@ def _is_key(source: FileSource, column: str) -> bool:
     return bool(rows == known == different and rows)
 
 
-def _holds(child: FileSource, foreign: str, parent: FileSource, key: str) -> bool:
-    """Whether a column holds nothing but keys of another table."""
-    cell, other = f"c{child.columns().index(foreign)}", f"c{parent.columns().index(key)}"
+def _counts_its_rows(source: FileSource, column: str) -> bool:
+    """Whether a column holds whole numbers of which each is in one row and none is left out."""
+    cell = f"TRY_CAST(c{source.columns().index(column)} AS BIGINT)"
+    span = f"max({cell})::HUGEINT - min({cell}) + 1"
+    rows, different, width = _ask(source, f"SELECT count(*), count(DISTINCT {cell}), {span} FROM file")
+    return bool(rows == different == width)
+
+
+def _strays(child: FileSource, foreign: str, parent: FileSource, key: str) -> int:
+    """The number of rows in which a column holds no key of another table."""
+    cell, other = (as_key(f"c{one.columns().index(name)}") for one, name in ((child, foreign), (parent, key)))
     with closing(child.connect()) as connection, closing(parent.connect()) as keys:
-        known = parent.query(keys, f"SELECT DISTINCT {other}::VARCHAR AS k FROM file")["k"]
+        known = parent.query(keys, f"SELECT DISTINCT {other} AS k FROM file")["k"]
         connection.register("known", {"k": known})
-        sql = f"SELECT count(*) AS n FROM file WHERE {cell}::VARCHAR NOT IN (SELECT k FROM known)"
-        return not int(child.query(connection, sql)["n"][0])
+        held = f"coalesce({cell} IN (SELECT k FROM known), false)"
+        return int(child.query(connection, f"SELECT count(*) AS n FROM file WHERE NOT {held}")["n"][0])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.data.attributes.unmodelled import UUID, UUIDS
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN
 from .profile import Profile, is_absent
 
@@ -47,7 +48,8 @@ _PERSONAL_NAME = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL_NUMBER = re.compile(
-    r"(^|[_ .-])(patient|person|subject|member|insured|pat)[_ .-]?(id|no|nr|num|number|key|code)$"
+    r"(^|[_ .-])(patient|person|subject|member|insured|pat|participant|student|pupil|employee|customer|client"
+    r"|user|donor)[_ .-]?(id|no|nr|num|number|key|code)$"
     r"|^(id|mrn|ssn|nhs[_ .-]?number|patientid|personid|pid)$",
     re.IGNORECASE,
 )
@@ -149,8 +151,8 @@ def draft_texts(profile: Profile, few: int = FEW_TEXTS) -> tuple[dict[str, Any],
         return entry | ({"ordered": True} if _are_ranges(listed) else {}), remarks
     if has_odd_numbers(profile):
         return {"type": "text", "drop": True}, [
-            "its numbers are written in a way that no entry can state, such as (5), 1'000 or a minus sign of "
-            "its own; it is left out until they are written as plain numbers"
+            "its numbers are written in several ways, such as (5) and -5, or in one that no entry can state; "
+            "it is left out until they are written in one"
         ]
     if is_free_text(profile):
         return {"type": "text", "drop": True}, ["free text, which no release can hold; it is left out"]
@@ -202,6 +204,8 @@ def _are_ranges(listed: list[str]) -> bool:
 
 def _pattern(name: str, texts: list[str]) -> str:
     """A pattern of new names in the shape of the old ones."""
+    if texts and all(map(UUID.fullmatch, texts)):
+        return UUIDS
     shapes = Counter(
         (match[1], len(match[2]) if match[2].startswith("0") else 0, match[3])
         for text in texts

@@ -60,7 +60,7 @@ class _Reading:
         self._numbers = {one.name: number for number, one in enumerate(settings)}
         self._root = next((one.name for one in settings if not one.parent), settings[0].parent)
         for number, table in enumerate(self._tables):
-            held.add(number, table.batches(folder))
+            held.add(number, table.batches(folder), table.condition)
 
     def tables(self) -> tuple[RelatedRows, Identifiers]:
         """The tables, sorted."""
@@ -99,10 +99,10 @@ class _Reading:
         """
         one = table.settings
         order = "" if table.steps is None else table.order_column
-        if not self._held.sort(number, self._numbers[one.parent], order):
+        if not self._held.sort(number, self._numbers[one.parent], order, one.drop_incomplete):
             raise DataError(
                 f"[tables.{one.name}]: expected in {one.foreign!r} a key of {one.parent!r} in every row, "
-                "found a row without one; drop such rows, or add their parents"
+                "found a row without one; add their parents, or leave such rows out by drop_incomplete"
             )
         if table.has_children and not self._held.number_keys(number):
             raise _wrong_key(one.name)
@@ -160,18 +160,33 @@ class _Reader:
         keys = self.settings.keys
         any_text = CategoricalAttribute(keys[0], ("other",), other="other")
         domain = Domain((any_text,)) if self.fine is None else self.fine
-        renamed = {
-            other_of(place): (KEY, FOREIGN)[name != self.settings.key] for place, name in enumerate(keys)
-        }
+        renamed = self._names_of_keys
         for batch in code_batches(self.settings.source(), domain, keys, folder):
-            self._check_order(batch)
+            if not self.settings.drop_incomplete:
+                self._check_order(batch)
             yield {renamed.get(name, name): cells for name, cells in batch.items()}
+
+    @property
+    def condition(self) -> str:
+        """Which rows are kept of those that were read, as a condition in SQL."""
+        if not self.settings.drop_incomplete:
+            return "true"
+        bound = [f"{name} <> ''" for name in self._names_of_keys.values()]
+        if self.steps is not None:
+            bound.append(f"{self.order_column} < {len(self.steps.units.cells)}")
+        return " AND ".join(bound)
+
+    @property
+    def _names_of_keys(self) -> dict[str, str]:
+        """Names of the columns of keys as they are read, and as they are sorted."""
+        keys = self.settings.keys
+        return {other_of(place): (KEY, FOREIGN)[name != self.settings.key] for place, name in enumerate(keys)}
 
     def _check_order(self, batch: Columns) -> None:
         if self.steps is not None and (batch[self.order_column] >= len(self.steps.units.cells)).any():
             raise DataError(
                 f"[tables.{self.settings.name}]: expected a value of the order in every row, found a row "
-                "without; drop such rows, or order by another column"
+                "without; leave such rows out by drop_incomplete, or order by another column"
             )
 
     def table(self, columns: Columns) -> Table | None:

@@ -18,7 +18,7 @@ from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from ..counting.batches import code_batches
 from ..counting.catalogue import engine_of, keeps_identifiers
 from ..counting.engines.names import code_of, other_of
-from ..counting.identifiers import Identifiers, missing_key, order_digest
+from ..counting.identifiers import Identifiers, missing_key, names_of_people, order_digest
 from ..counting.people import People
 from ..counting.rows import CountedRows
 from ..counting.sorted_tables import FOREIGN, PARENT, SortedTables
@@ -79,7 +79,8 @@ def read_records(source: Source, domain: Domain, people: People) -> tuple[Table,
     Raises:
         DataError: a row lacks a key that it needs; or see `Source.read_with_texts`.
     """
-    table, texts = source.read_with_texts(domain, people.columns)
+    table, cells = source.read_with_texts(domain, people.columns)
+    texts = {name: names_of_people(column) for name, column in cells.items()}
     key, order = people.key, None
     if key is not None:
         if people.compare_order and not all(texts[key]):

@@ -14,7 +14,7 @@ from ...common.data.coding import Coding
 from ...common.data.counting import COUNTED_AT_ONCE
 from ...common.data.domain import Clique, Domain
 from ...common.data.people import PeopleRows
-from ...common.data.related.rows import Rows, lineage, of_row_before, weights
+from ...common.data.related.rows import Rows, last_of_series, lineage, of_row_before, of_series, weights
 from ...common.data.related.steps import Steps
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError, PolicyError, ProtocolError
@@ -172,9 +172,11 @@ class RelatedRows:
         rows = {name: self.tables[name].rows for name in path}
         codes: list[NDArray[Any]] = []
         sizes: dict[str, int] = {}
+        last = _last_of_series(part, coded) if any(map(part.is_of_series, asked)) else None
         for column in asked:
             above = part.table_of(column)
-            found, sizes[column.name] = _codes(column, coded, coded[above])
+            before = last if part.is_of_series(column) else None
+            found, sizes[column.name] = _codes(column, coded, coded[above], before)
             on_path = path[: path.index(above) + 1]
             codes.append(found if len(on_path) == 1 else found[lineage(on_path, rows)])
         evened = {one.table: one.evened for one in part.relations}
@@ -183,17 +185,33 @@ class RelatedRows:
         return PeopleRows(table, lineage(path, rows), self.record_count, WEIGHT_PARTS)
 
 
-def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows) -> tuple[NDArray[Any], int]:
+def _last_of_series(part: RelatedPart, tables: Mapping[str, TableRows]) -> NDArray[np.int64]:
+    """See `last_of_series`: of the rows of a part's table.
+
+    Raises:
+        ProtocolError: the table has no such column.
+    """
+    held = tables[part.table]
+    return last_of_series(held.rows.parent, held.codes_of(part.series)[0])
+
+
+def _codes(
+    column: KnownColumn,
+    tables: Mapping[str, TableRows],
+    held: TableRows,
+    last: NDArray[np.int64] | None,
+) -> tuple[NDArray[Any], int]:
     """The codes of a column at the rows of its table, of the type of a table's, and their number.
 
     Args:
         column: the column.
         tables: all tables, in their bins.
         held: the table of the row that has it.
+        last: the row whose code a row has, if it is that of a series before; see `last_of_series`.
     """
     found: NDArray[Any]
     match column.way:
-        case Way.CODE:
+        case Way.CODE | Way.SERIES:
             found, size = held.codes_of(column.source)
         case Way.ANY | Way.COUNT | Way.TIME:
             found, size = _of_some_codes(column, tables[column.table])
@@ -222,7 +240,11 @@ def _codes(column: KnownColumn, tables: Mapping[str, TableRows], held: TableRows
         size = max(column.groups) + 1
         found = np.array(column.groups, dtype=code_dtype(size))[found]
     if column.before:
-        found = of_row_before(found.astype(code_dtype(size + 1), copy=False), held.rows.first, size)
+        found = found.astype(code_dtype(size + 1), copy=False)
+        if last is None:
+            found = of_row_before(found, held.rows.first, size)
+        else:
+            found = of_series(found, last, size)
         size += 1
     return found.astype(code_dtype(size), copy=False), size
 

@@ -13,6 +13,7 @@ from ...common.errors import DataError, MosaicError
 from ...common.privacy.cost import ALL_ROWS
 from ...common.processes.private_folders import empty
 from ..counting.catalogue import engine_of
+from ..counting.identifiers import names_of_people
 from ..counting.people import People, rows_left_out
 from ..counting.rows import CountedRows
 from ..counting.source import EngineSource
@@ -126,7 +127,7 @@ def _left_out(
     if connect is None:
         _, texts = source.read_with_texts(settings.domain, [key])
         total = len(texts[key])
-        rows = total - len(kept_rows(texts[key], people.most))
+        rows = total - len(kept_rows(names_of_people(texts[key]), people.most))
     else:
         with contextlib.closing(connect()) as engine:
             rows, total = rows_left_out(engine, people)

@@ -52,7 +52,16 @@ _SOURCE = Table(
     }
 )
 
-_TABLE = Table({"domain": TABLE_KEYS["domain"], **_PLACE, **TABLE_KEYS})
+_TABLE = Table(
+    {
+        "domain": TABLE_KEYS["domain"],
+        **_PLACE,
+        **TABLE_KEYS,
+        "drop_incomplete": Key(
+            Truth(), "Whether rows without a key, a parent or a value of the order are left out."
+        ),
+    }
+)
 
 _RECORDS = Table(
     {

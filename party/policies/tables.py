@@ -37,6 +37,11 @@ class TableSettings(StatedTable):
             )
         super().check(file)
 
+    @property
+    def drop_incomplete(self) -> bool:
+        """Whether rows without a key, a parent or a value of the order are left out."""
+        return bool(self._source.get("drop_incomplete"))
+
     def source(self) -> Source:
         """Where its rows live.
 

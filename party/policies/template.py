@@ -48,6 +48,7 @@ domain = "domain.json"
 #   key = "stay"                 # if rows of other tables belong to its rows
 #   belongs_to = { id = "patients" }
 #   order = "admitted"
+#   drop_incomplete = true       # leave out rows without a key, a parent or a value of the order
 
 [records]
 # One record is one row of one slice. Without same_as, the party takes part only alone.

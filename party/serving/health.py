@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-from grpc_health.v1 import health_pb2
-from grpc_health.v1.health import HealthServicer
+import grpc
+from google.protobuf.message import DecodeError
+from grpc_health.v1.health_pb2 import DESCRIPTOR, HealthCheckRequest, HealthCheckResponse
 
 from ...common.errors import DataError, MosaicError
 from ...common.wire.status import reason
@@ -16,6 +15,7 @@ from ...common.wire.tls import SERVICE
 from .events import Event, Log, silent
 
 CHECK_SECONDS = 5.0
+_HEALTH = DESCRIPTOR.services_by_name["Health"].full_name
 _ITS_LOG = "its operator finds the reason in the log"
 _TOLD = {
     "source": "its rows cannot be read, or were replaced since it was started; its operator restarts it",
@@ -26,7 +26,9 @@ _TOLD = {
 
 
 class Health:
-    """Checks every few seconds whether the party can answer, and reports the result to clients.
+    """Checks every few seconds whether the party can answer, and reports the result to clients that ask.
+
+    Nobody can watch it: where a caller reads no reply, the servicer of gRPC's package stops the whole server.
 
     Args:
         checks: name -> check, which raises if it fails.
@@ -42,10 +44,6 @@ class Health:
         self._every_s = every_s
         self._stopped = threading.Event()
         self._serving: bool | None = None
-        self._watchers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="health-watch")
-        self.servicer: Any = HealthServicer(
-            experimental_non_blocking=True, experimental_thread_pool=self._watchers
-        )
         self._thread = threading.Thread(target=self._watch, name="health", daemon=True)
 
     def start(self) -> None:
@@ -61,18 +59,30 @@ class Health:
             why = "; ".join(f"{name}: {reason(error)}" for name, error in failed.items())
             self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=why))
         self._serving = serving
-        state = health_pb2.HealthCheckResponse
-        for service in ("", SERVICE):
-            self.servicer.set(service, state.SERVING if serving else state.NOT_SERVING)
         return serving
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """The health service, of which a server has to answer only `Check`."""
+        check = grpc.unary_unary_rpc_method_handler(self._answer)
+        return grpc.method_handlers_generic_handler(_HEALTH, {"Check": check})
 
     def stop(self) -> None:
         """Reports NOT_SERVING from now on, without further checks."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
-        self.servicer.enter_graceful_shutdown()
-        self._watchers.shutdown(wait=False)
+
+    def _answer(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        """The latest result, for the party's service or the whole server."""
+        try:
+            service = HealthCheckRequest.FromString(request).service
+        except DecodeError:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no request of the health service")
+        if service not in ("", SERVICE):
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
+        serving = self._serving and not self._stopped.is_set()
+        state = HealthCheckResponse.SERVING if serving else HealthCheckResponse.NOT_SERVING
+        return bytes(HealthCheckResponse(status=state).SerializeToString())
 
     def _watch(self) -> None:
         while not self._stopped.wait(self._every_s):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
-from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 
 from ...common.errors import DataError, PolicyError
 from ...common.wire.reloading import RELOAD_SECONDS, Certificates
@@ -16,17 +15,24 @@ from .calls import Call
 from .events import Event, Log, silent
 from .health import Health
 from .servicer import PartyServicer
+from .turns import Shares
 
-_CALLS_AT_ONCE = 8
 _MAX_CALLS = 64
+"""Number of calls that all callers together may hold open; those of one release take turns."""
+
 _FINGERPRINT_DIGITS = 16
+
+
+class _NoRoomError(Exception):
+    """A caller holds as many calls open as it may."""
 
 
 class PartyServer:
     """Serves one party until it is stopped.
 
     Each call has a thread. It sends a reply when the previous one was sent, and reads a request when the
-    servicer needs it, so a slow side slows down the other one and buffers stay small.
+    servicer needs it, so a slow side slows down the other one and buffers stay small. A caller holds no more
+    calls open than its share, and is asked to try again later beyond it.
 
     Args:
         servicer: servicer of the party.
@@ -54,13 +60,15 @@ class PartyServer:
         self._health = health
         self._log = log
         self.certificates = Certificates(side, self._log_reload, reload_s)
-        self._threads = ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE, thread_name_prefix="call")
-        self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
+        self._shares = Shares(_MAX_CALLS)
+        # One more thread than all shares, and room for calls that wait to be refused.
+        self._threads = ThreadPoolExecutor(max_workers=_MAX_CALLS + 1, thread_name_prefix="call")
+        self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=2 * _MAX_CALLS)
         handlers = {
             method: grpc.stream_stream_rpc_method_handler(self._serving(method)) for method in METHODS
         }
-        self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])
-        add_HealthServicer_to_server(health.servicer, self._server)
+        served = grpc.method_handlers_generic_handler(SERVICE, handlers)
+        self._server.add_generic_rpc_handlers([served, health.handlers()])
         try:
             port = self._server.add_secure_port(address, self.certificates.credentials)
         except RuntimeError:
@@ -101,13 +109,15 @@ class PartyServer:
                     raise PolicyError(
                         "the caller's certificate is not pinned here; send its card to this daemon's operator"
                     )
-                taken = call.counted_in(requests)
-                if fingerprint in side.peers and fingerprint not in side.identities:
-                    replies = self._servicer.serve_peer(method, taken, side.peers[fingerprint])
-                else:
-                    caller = side.identities.get(fingerprint, b"")
-                    replies = self._servicer.serve(method, taken, caller)
-                yield from call.counted_out(replies)
+                with self._shares.one_more(fingerprint, len(side.pinned)) as room:
+                    if not room:
+                        raise _NoRoomError
+                    replies = self._replies(method, call.counted_in(requests), side, fingerprint)
+                    yield from call.counted_out(replies)
+            except _NoRoomError:
+                # Without a refusal, so that the caller tries again.
+                call.end("UNAVAILABLE", "the caller holds as many calls open as it may")
+                context.abort(grpc.StatusCode.UNAVAILABLE, "too many open calls")
             except grpc.RpcError:
                 call.end("CANCELLED", "the caller disconnected")
                 raise
@@ -120,3 +130,11 @@ class PartyServer:
             call.end("OK")
 
         return serve
+
+    def _replies(
+        self, method: str, requests: Iterator[bytes], side: TlsSide, fingerprint: str
+    ) -> Iterator[bytes]:
+        """The replies to a curator, or to another party."""
+        if fingerprint in side.peers and fingerprint not in side.identities:
+            return self._servicer.serve_peer(method, requests, side.peers[fingerprint])
+        return self._servicer.serve(method, requests, side.identities.get(fingerprint, b""))

@@ -1,9 +1,10 @@
-"""One step at a time for each release: concurrent calls take turns."""
+"""Concurrent calls: those of one release take turns, and callers share how many may be open."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from weakref import WeakValueDictionary
@@ -81,3 +82,40 @@ class Turn:
             if request is None:
                 return
             yield request
+
+
+class Shares:
+    """Counts the open calls of each caller; thread-safe.
+
+    A call has a thread until it ends, also if its caller sends nothing, so each caller has its share of them.
+
+    Args:
+        most: number of calls that all callers together may hold open.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def one_more(self, caller: str, callers: int) -> Iterator[bool]:
+        """Counts another open call of a caller until it ends.
+
+        Args:
+            caller: fingerprint of its certificate.
+            callers: number of those that may call.
+
+        Yields:
+            Whether the caller has room for it.
+        """
+        with self._lock:
+            self._open[caller] += 1
+            room = self._open[caller] <= max(1, self._most // max(1, callers))
+        try:
+            yield room
+        finally:
+            with self._lock:
+                self._open[caller] -= 1
+                # Certificates change: those of earlier callers are forgotten.
+                self._open += Counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from ...common.errors import DataError
 from .encodings import encoding_of, first_lines
 
 SEPARATORS = (",", ";", "\t", "|")
+
+_QUOTED = re.compile('"sep=.?"\\s*$', re.IGNORECASE)
+"""No program reads such a line as one that states the separator."""
 
 _IN_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -49,10 +53,16 @@ def find_dialect(path: Path, usual: str) -> Dialect:
         usual: separator of a file in which none is seen, such as one of a single column.
 
     Raises:
-        DataError: the file cannot be read, has no header, is in another encoding, or two separators fit.
+        DataError: the file cannot be read, has no header, is in another encoding, two separators fit, or one
+            is stated in quotes.
     """
     try:
         lines = first_lines(path)
+        if lines and _QUOTED.match(lines[0]):
+            raise DataError(
+                f"{path.name}: expected sep= without quotes or names of columns, found sep= in quotes; take "
+                "the quotes of its first line away"
+            )
         separator = _stated_separator(lines)
         stated = separator is not None
         if separator is None:

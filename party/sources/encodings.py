@@ -23,6 +23,11 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CELL = re.compile(rb'[^,;\t|"\r\n]+')
 """A cell, or what stands between two quotes or separators in one."""
 
+_OF_ANOTHER_ENCODING = re.compile(
+    "[\x81\x8d\x8f\x90\x9d]|[^\\W\\d_][ƒˆ˜†‡‹›„‚•“”§][^\\W\\d_]|[^\\W\\d_][ŠŽŸŒ][a-z]"
+)
+"""What names hold that are in Shift JIS or Mac Roman, and are read as Windows-1252."""
+
 _FIRST_LINES = 200
 """A header is looked for in so many lines: a name in quotes may have several."""
 
@@ -53,7 +58,7 @@ def first_lines(path: Path) -> list[str]:
     """The first lines of a file, with their ends.
 
     Raises:
-        DataError: the first line is in another encoding.
+        DataError: the first line is in another encoding, as far as it shows.
     """
     with _texts(path) as file:
         # All of them together may be as long as one.
@@ -65,7 +70,13 @@ def first_lines(path: Path) -> list[str]:
             "give a CSV file"
         )
     if encoding_of(path) == UTF_8:
+        mixed = bool(lines) and not _is_valid(lines[0].encode("latin-1"))
         lines = [_as_utf8(line.encode("latin-1")).decode("utf-8-sig") for line in lines]
+        if mixed and _OF_ANOTHER_ENCODING.search(lines[0]):
+            raise DataError(
+                f"{path.name}: expected names of columns in UTF-8 or Windows-1252, found what looks like "
+                "another encoding, such as Shift JIS or Mac Roman; save it as UTF-8"
+            )
     if lines and "\0" in lines[0]:
         raise DataError(
             f"{path.name}: expected UTF-8, Windows-1252, or UTF-16 with a byte order mark, found another "
@@ -99,11 +110,15 @@ def _texts(path: Path) -> io.TextIOWrapper:
 
 
 def _as_utf8(line: bytes) -> bytes:
+    return line if _is_valid(line) else _CELL.sub(lambda cell: _text(cell[0]).encode("utf-8"), line)
+
+
+def _is_valid(line: bytes) -> bool:
     try:
         line.decode("utf-8")
     except UnicodeDecodeError:
-        return _CELL.sub(lambda cell: _text(cell[0]).encode("utf-8"), line)
-    return line
+        return False
+    return True
 
 
 def _text(cell: bytes) -> str:

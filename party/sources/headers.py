@@ -19,6 +19,10 @@ _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 _VALUES = ("true", "false", "?", "nan", "null", "n/a")
 """Texts that are values and no names."""
 
+_QUOTED = re.compile("'[^']*'")
+_DIVIDED = re.compile(r"\S\s+\S|[\^~¦\x00-\x1f]|^#")
+"""One name with blanks or such marks may be several, a title or a comment."""
+
 _SERIES = 3
 """So many numbers are names if they are at equal distances, or increasing years."""
 
@@ -52,7 +56,8 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
             nobody has said so: then they are, unless they read as a record.
 
     Raises:
-        DataError: the line has no names, one twice, or reads as a record, whose cells no message shows.
+        DataError: the line has no names, one twice, names in single quotes, or reads as a record, whose cells
+            no message shows.
     """
     if header is False:
         return tuple(f"column{place}" for place in range(1, len(cells) + 1))
@@ -62,16 +67,41 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
             "line, or give --no-header (header=False) to call them column1, column2, ..., or --header "
             "(header=True) if these are their names"
         )
+    if header is None and all(map(_QUOTED.fullmatch, cells)):
+        raise DataError(
+            f"{file}: expected quotes to be double ones, found names in single ones; write cells in double "
+            "quotes or in none, or give --header (header=True) if these are their names"
+        )
     names = tuple(compose(cell) if cell.strip() else "" for cell in cells)
     if "" in (unnamed := names[1:]) or names == ("",):
         place = names.index("") + 1 if names == ("",) else unnamed.index("") + 2
-        raise DataError(f"{file}: column {place} has no name; write one into the first line")
+        raise DataError(
+            f"{file}: column {place} has no name; write one into the first line, or take the column away"
+        )
     check_different(
         file,
         names,
         ", or there is no header; name each column in the first line, or give --no-header (header=False)",
     )
     return names
+
+
+def check_divided(file: str, names: Sequence[str]) -> None:
+    """Checks that the only name of a file is that of a column.
+
+    Args:
+        file: what messages call the file.
+        names: of its columns.
+
+    Raises:
+        DataError: it has blanks or marks, which may separate names, or begins as a comment.
+    """
+    if len(names) == 1 and _DIVIDED.search(names[0]):
+        raise DataError(
+            f"{file}: expected names of columns, found one, with blanks or marks, in the first line; "
+            "separate cells by commas, semicolons, tabs or bars, take titles and comments above the names "
+            "away, or give --header (header=True) if the file has one column of this name"
+        )
 
 
 def check_different(file: str, names: Sequence[str], remedy: str) -> None:

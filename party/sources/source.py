@@ -29,7 +29,7 @@ from ...common.processes.blocks import made_in_order
 from ...common.processes.private_folders import PrivateFolder
 from .cells import ZONED, cells_for, compose_columns, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
-from .headers import check_different
+from .headers import check_different, check_divided
 from .memory import connect_alone, connect_small
 from .sql import quote, quoted_file
 
@@ -331,8 +331,8 @@ class FileSource(Scanned):
                 "it anew"
             )
         raise DataError(
-            f"{where}: expected {self._csv.in_words}, quotes in pairs, all line ends alike, found otherwise; "
-            "fix the line"
+            f"{where}: expected {self._csv.in_words}, as in the first line, quotes in pairs, all line ends "
+            "alike, found otherwise; fix the line, or take titles, comments and totals around the table away"
         )
 
     @property
@@ -367,6 +367,15 @@ class FileSource(Scanned):
         names = tuple(map(compose, held))
         check_different(self.path.name, names, "; rename one of them")
         return names
+
+    def check_divided(self) -> None:
+        """Checks that the first line of a CSV names columns, if nobody has said so.
+
+        Raises:
+            DataError: it may be a title, a comment, or divided by other marks than those of a CSV.
+        """
+        if self._csv is not None and self.header is None:
+            check_divided(self.path.name, self._csv.columns)
 
     @cached_property
     def _csv(self) -> CsvFile | None:

@@ -19,3 +19,12 @@ def quoted_file(path: Path) -> str:
 def quote(text: str) -> str:
     """A text as it stands in SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def as_key(column: str) -> str:
+    """The text of a cell of a key in DuckDB's SQL, comparable between tables whatever their types.
+
+    Blanks around it count for nothing, and a whole number is the same with and without a point: missing
+    cells make numbers with points of a column of whole ones.
+    """
+    return f"regexp_replace(trim({column}::VARCHAR), '^(-?[0-9]+)\\.0+$', '\\1')"

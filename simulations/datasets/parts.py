@@ -10,6 +10,7 @@ from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...party.sources.source import FileSource
 from ..local_network.party import write_table
+from ..parties.network import party_names
 from ..parties.partition import Grid
 from ..parties.people import ROW_NUMBER, Held, read_people
 
@@ -35,11 +36,11 @@ def write_parts(table: Path, domain: Path, grid: str, folder: Path) -> list[Path
     read, identifiers = read_people(source, whole, None)
     slices = Grid.parse(grid, whole, read.record_count).slices
     start, written = 0, []
-    for number, layout in enumerate(slices, start=1):
+    for names, layout in zip(party_names([len(one.groups) for one in slices]), slices, strict=True):
         stop = start + layout.rows
         held = Held(np.arange(start, stop), tuple(identifiers[start:stop]))
-        for place, group in enumerate(layout.groups, start=1):
-            party = folder / f"party-{number}-{place}"
+        for name, group in zip(names, layout.groups, strict=True):
+            party = folder / name
             try:
                 party.mkdir(mode=0o700)
             except OSError as cause:

@@ -10,10 +10,12 @@ from ...curator.people.report import coded_tables
 from ...curator.people.shape import Family
 from ...curator.report.comparison import PeopleComparison, ScoreTable
 from ...curator.report.curves import CurveChart, curve_chart
-from .people import PeopleEvaluation, Side
+from .people import PeopleEvaluation
+from .people_sides import Side
 from .related import ChildEvaluation, PairDistance, mean_distance, mean_independent
 
 _FURTHEST = 10
+_IN_BAND = {True: "yes", False: "no", None: "–"}
 
 
 def comparison(found: PeopleEvaluation, family: Family, real: Mapping[str, pd.DataFrame]) -> PeopleComparison:
@@ -43,14 +45,11 @@ def score_tables(found: PeopleEvaluation) -> list[ScoreTable]:
 
 def curve_charts(found: PeopleEvaluation) -> tuple[CurveChart, ...]:
     """The curves of times to events."""
-    charts = (
-        curve_chart(
-            one.event,
-            f"distance {one.distance:.3f}",
-            *((each.times, each.survival) for each in one.curves),
-        )
-        for one in found.survival
-    )
+    charts = []
+    for one in found.survival:
+        real, synthetic = ((each.times, each.survival) for each in one.curves)
+        band = None if one.band is None else (one.band.times, one.band.low, one.band.high)
+        charts.append(curve_chart(one.event, f"distance {one.distance:.3f}", real, synthetic, band))
     return tuple(chart for chart in charts if chart is not None)
 
 
@@ -102,16 +101,20 @@ def _times(timed: Sequence[tuple[str, ChildEvaluation]]) -> ScoreTable:
 
 
 def _survival(found: PeopleEvaluation) -> ScoreTable:
-    return ScoreTable(
-        "Times to events",
-        ("event", "real", "synthetic", "distance"),
-        tuple(
-            (one.event, f"{one.events[0]:,}", f"{one.events[1]:,}", f"{one.distance:.4f}")
-            for one in found.survival
-        ),
+    headings: tuple[str, ...] = ("event", "real", "synthetic", "distance")
+    note = (
         "Numbers of events, and the largest difference of the curves of Kaplan and Meier while a tenth of "
-        "the real rows is followed.",
+        "the real rows is followed."
     )
+    rows: list[tuple[str, ...]] = [
+        (one.event, f"{one.events[0]:,}", f"{one.events[1]:,}", f"{one.distance:.4f}")
+        for one in found.survival
+    ]
+    if any(one.band is not None for one in found.survival):
+        headings += ("real one in its band",)
+        rows = [(*row, _IN_BAND[one.in_band]) for row, one in zip(rows, found.survival, strict=True)]
+        note += " A band holds a whole real curve with a probability of 95 %."
+    return ScoreTable("Times to events", headings, tuple(rows), note)
 
 
 def _rules(found: PeopleEvaluation) -> ScoreTable:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.data.related.rows import last_of_series
 from ...common.errors import DataError
 
 COMPARED_GROUPS = 10
@@ -83,7 +84,11 @@ def mean_independent(pairs: Iterable[PairDistance]) -> float:
 
 
 def evaluate(
-    real: Tables, synthetic: Tables, relations: Relations, order: Mapping[str, str | bool] | None = None
+    real: Tables,
+    synthetic: Tables,
+    relations: Relations,
+    order: Mapping[str, str | bool] | None = None,
+    series: Mapping[str, str] | None = None,
 ) -> dict[str, ChildEvaluation]:
     """Compares related tables with the real ones: not for publication, since it reads the real rows.
 
@@ -94,6 +99,7 @@ def evaluate(
         synthetic: a release's tables.
         relations: as of `dpmosaic.synthesize`.
         order: as of `dpmosaic.synthesize`.
+        series: see there.
 
     Returns:
         For each table that belongs to another one, its distances.
@@ -103,7 +109,7 @@ def evaluate(
     """
     if lacking := [name for name in real if name not in synthetic]:
         raise DataError(f"expected the table {lacking[0]!r} among the synthetic ones, found none; add it")
-    order = order or {}
+    order, series = order or {}, series or {}
     keys = {}
     for stated in relations.values():
         ((foreign, other),) = stated.items()
@@ -115,7 +121,8 @@ def evaluate(
         first, second = (
             _View.of(tables, child, relations, keys, order.get(child)) for tables in (real, synthetic)
         )
-        found[child] = _compare(first, second, {foreign, keys.get(child, "")}, order.get(child))
+        hidden = {foreign, keys.get(child, "")}
+        found[child] = _compare(first, second, hidden, order.get(child), series.get(child))
     return found
 
 
@@ -179,13 +186,20 @@ class _View:
             (len(rows) - len(held)) / max(len(rows), 1),
         )
 
+    def last(self, series: str | None) -> NDArray[np.int64]:
+        """Place of the row before of each row, or of the last one of its series; -1 for none."""
+        codes = np.zeros(len(self.parent)) if series is None else pd.factorize(self.own[series])[0] + 1
+        return last_of_series(self.parent, codes.astype(np.int64))
+
     @property
     def later(self) -> NDArray[np.intp]:
         """Places of the rows that have a row before."""
         return np.flatnonzero(self.parent[1:] == self.parent[:-1]) + 1
 
 
-def _compare(real: _View, synthetic: _View, hidden: set[str], order: str | bool | None) -> ChildEvaluation:
+def _compare(
+    real: _View, synthetic: _View, hidden: set[str], order: str | bool | None, series: str | None
+) -> ChildEvaluation:
     columns = [name for name in real.own.columns if name not in hidden]
     own = {name: _group_cells(real.own[name], synthetic.own[name]) for name in columns}
     above = {name: _group_cells(real.above[name], synthetic.above[name]) for name in real.above.columns}
@@ -194,16 +208,20 @@ def _compare(real: _View, synthetic: _View, hidden: set[str], order: str | bool 
     before: list[PairDistance] = []
     gaps = spans = None
     if order is not None:
-        at = real.later, synthetic.later
-        now = {name: _take(codes, at) for name, codes in own.items()}
-        previous = {name: _take(codes, [one - 1 for one in at]) for name, codes in own.items()}
+        views = real, synthetic
+        now, previous = dict(own), [name for name in own if name != order]
         if isinstance(order, str):
-            del previous[order]
-            between = [_between(view, order) for view in (real, synthetic)]
-            now[order] = _group_cells(pd.Series(between[0]), pd.Series(between[1]))
-            gaps = _total_variation(*now[order])
+            between = _group_cells(*(pd.Series(_between(view, order)) for view in views))
+            gaps = _total_variation(*between)
             spans = _kolmogorov(_spans(real, order), _spans(synthetic, order))
-        before = [_distance(a, _previous(b), now[a], previous[b]) for a in now for b in previous]
+            now[order] = _at_places(between, views)
+        in_order = [view.last(None) for view in views]
+        in_series = in_order if series is None else [view.last(series) for view in views]
+        for a, b in itertools.product(now, previous):
+            last = in_order if b == series else in_series
+            at = [np.flatnonzero(one >= 0) for one in last]
+            places = [one[some] for one, some in zip(last, at, strict=True)]
+            before.append(_distance(a, _previous(b), _take(now[a], at), _take(own[b], places)))
     return ChildEvaluation(
         (len(real.own), len(synthetic.own)),
         synthetic.orphans,
@@ -304,6 +322,14 @@ def _take(codes: _Both, places: Iterable[NDArray[np.intp]]) -> _Both:
 def _between(view: _View, order: str) -> NDArray[np.float64]:
     values = _numbers(view.own[order])
     return values[view.later] - values[view.later - 1]
+
+
+def _at_places(codes: _Both, views: tuple[_View, _View]) -> _Both:
+    """Codes of rows that have a row before, each at the place of its row."""
+    found = [np.zeros(len(view.parent), dtype=np.int64) for view in views]
+    for one, held, view in zip(found, codes, views, strict=True):
+        one[view.later] = held
+    return found[0], found[1]
 
 
 def _spans(view: _View, order: str) -> NDArray[np.float64]:

@@ -36,6 +36,26 @@ class Curve:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Where a release says that a whole curve is, with a probability of 95 %.
+
+    Attributes:
+        times: increasing, shape (k,).
+        low: the least share that is left at each, shape (k,).
+        high: the largest one, shape (k,).
+    """
+
+    times: Numbers
+    low: Numbers
+    high: Numbers
+
+    def holds(self, curve: Curve) -> bool:
+        """Whether a curve is in it, at its times."""
+        left = curve.at(self.times)
+        return bool(((self.low <= left) & (left <= self.high)).all())
+
+
 def curve(followed: Numbers, seen: NDArray[np.bool_]) -> Curve:
     """The curve of people who were followed up to some time, when it happened to them or not.
 

@@ -8,12 +8,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import pandas as pd
 
 from ...common.data.domain import Domain
 from ...common.errors import DataError, PartyUnavailable
@@ -24,9 +25,9 @@ from ...curator.releasing.planning.plan import ReleasePlan
 from ...party.dealing.home import DealerHome
 from ...party.home.home import PartyHome
 from ...party.sources.source import FileSource
-from ..parties.network import dealer_names
+from ..parties.network import dealer_names, party_names
 from ..parties.partition import Grid
-from ..parties.people import ROW_NUMBER, Overlap, read_people
+from ..parties.people import ROW_NUMBER, Held, Overlap, read_people
 from . import party as local_party
 from .ports import free_port
 
@@ -69,6 +70,7 @@ class LocalNetwork:
         attach: bool = False,
         overlap: Overlap | None = None,
         key: str | None = None,
+        all_rows: bool = False,
         dealers: int = 0,
     ) -> LocalNetwork:
         """Partitions a table, makes keys for all roles, and lets each trust the others.
@@ -81,38 +83,85 @@ class LocalNetwork:
             attach: parties dial the curator and do not listen.
             overlap: which people of a slice each party holds, and in which order; the plan then aligns their
                 rows. None for the same people in the same order.
-            key: with an overlap, column of the table that identifies people; None numbers its rows.
+            key: column of the table that identifies people; None numbers its rows.
+            all_rows: whether the promise is for the people that the key names, with all their rows.
             dealers: number of dealers that deal the randomness; without any, the curator deals.
 
         Raises:
             DataError: the folder is not empty, or domain, grid or key do not fit the table.
         """
+        source = FileSource(data)
+        _, identifiers = read_people(source, domain, key)
+        person, people = np.arange(len(identifiers)), identifiers
+        if all_rows:
+            person, named = pd.factorize(np.array(identifiers, dtype=object))
+            people = named.tolist()
+        cut = Grid.parse(grid, domain, len(people))
+        column = None if overlap is None and not all_rows else key or ROW_NUMBER
+        names = party_names([len(layout.groups) for layout in cut.slices])
+        held: dict[str, tuple[Domain, Held]] = {}
+        rng, start = np.random.default_rng(), 0
+        for row, layout in zip(names, cut.slices, strict=True):
+            found = (overlap or Overlap()).hold(people[start : start + layout.rows], len(row), rng)
+            for name, group, own in zip(row, layout.groups, found, strict=True):
+                held[name] = domain.project(group), replace(own, rows=start + own.rows).with_all_rows(person)
+            start += layout.rows
+
+        def write(party: Path, rules: local_party.Rules) -> None:
+            local_party.write(party, source, *held[party.name], rules, column)
+
+        rules = local_party.Rules(aligned=overlap is not None, all_rows=all_rows)
+        network = cls.set_up(folder, names, write, rules, attach=attach, dealers=dealers)
+        curator = CuratorHome.open(folder / "curator")
+        text, whole = draft(list(curator.cards().values()), names, "domain.json")
+        whole = replace(whole, unmodelled=domain.unmodelled)
+        (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
+        if attach:
+            text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{free_port()}"')
+        if overlap is not None:
+            text = text.replace("# [alignment]", "[alignment]")
+        if all_rows:
+            text = text.replace('# rows_per_person = "all"  ', 'rows_per_person = "all"')
+        network.plan.write_text(text, encoding="utf-8")
+        return network
+
+    @classmethod
+    def set_up(
+        cls,
+        folder: Path,
+        names: Sequence[Sequence[str]],
+        write: Callable[[Path, local_party.Rules], None],
+        rules: local_party.Rules,
+        *,
+        attach: bool = False,
+        dealers: int = 0,
+    ) -> LocalNetwork:
+        """Makes keys for all roles, and lets each trust the others; the plan is still to be written.
+
+        Args:
+            folder: an empty or new folder.
+            names: names of the parties, slice by slice.
+            write: called with the folder of each party, of its name, and what its policy says; writes its
+                rows and its policy.
+            rules: what the policies say; of each party with the others of its slice.
+            attach: see `create`.
+            dealers: see `create`.
+
+        Raises:
+            DataError: the folder is not empty.
+        """
         if folder.exists() and any(folder.iterdir()):
             raise DataError(
                 f"{folder} is not empty; choose another, or leave out --data to start its network again"
             )
-        source = FileSource(data)
-        table, identifiers = read_people(source, domain, key)
-        cut = Grid.parse(grid, domain, table.record_count)
-        column = None if overlap is None else key or ROW_NUMBER
-        names = tuple(
-            tuple(f"party-{i}-{j}" for j, _ in enumerate(layout.groups, start=1))
-            for i, layout in enumerate(cut.slices, start=1)
-        )
-        network = cls(folder, names, tuple(dealer_names(dealers)))
+        network = cls(folder, tuple(map(tuple, names)), tuple(dealer_names(dealers)))
         curator = CuratorHome.create(folder / "curator", "curator")
-        rng, start = np.random.default_rng(), 0
-        for row, layout in zip(names, cut.slices, strict=True):
-            people = (overlap or Overlap()).hold(identifiers[start : start + layout.rows], len(row), rng)
-            for name, group, held in zip(row, layout.groups, people, strict=True):
+        for row in network.names:
+            for name in row:
                 home = PartyHome.create(network.party(name), name)
-                same_as = [other for other in row if other != name]
-                placed = replace(held, rows=start + held.rows)
-                local_party.write(
-                    home.folder, source, domain.project(group), placed, same_as, column, network.dealers
-                )
+                others = tuple(other for other in row if other != name)
+                write(home.folder, replace(rules, same_as=others, dealers=network.dealers))
                 curator.enroll(home.card(), _address(attach))
-            start += layout.rows
         for name in network.dealers:
             dealer = DealerHome.create(network.dealer(name), name)
             (dealer.folder / dealer.policy_name).write_text(_DEALER_POLICY, encoding="utf-8")
@@ -121,14 +170,6 @@ class LocalNetwork:
             PartyHome.open(network.party(name)).trust(curator.federation())
         for name in network.dealers:
             DealerHome.open(network.dealer(name)).trust(curator.federation())
-        text, whole = draft(list(curator.cards().values()), names, "domain.json")
-        whole = replace(whole, unmodelled=domain.unmodelled)
-        (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
-        if attach:
-            text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{free_port()}"')
-        if overlap is not None:
-            text = text.replace("# [alignment]", "[alignment]")
-        network.plan.write_text(text, encoding="utf-8")
         return network
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,7 @@ from ..parties.people import Held
 _DOMAIN, _ROWS = "domain.json", "rows.parquet"
 _POLICY = """\
 # For trials on one machine only: it allows everything. Do not use it at an institution.
-[source]
-domain = {domain}
-file = {rows}
-{key}
+{source}
 [records]
 same_as = {same_as}
 {order}
@@ -37,17 +34,50 @@ min_tolerated = 0
 dealers = {dealers}
 allow_unreviewed = true
 approval = false
-{alignment}"""
+{more}"""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the policy of a party says beside its rows.
+
+    Attributes:
+        same_as: other parties of its slice.
+        dealers: names of the dealers; without any, the curator deals.
+        aligned: whether the rows of its slice are aligned.
+        all_rows: whether people with all their rows may be released, whom a key names. Without either, rows
+            are in one order.
+        tables: the related tables that may be released; empty for one table.
+    """
+
+    same_as: tuple[str, ...] = ()
+    dealers: tuple[str, ...] = ()
+    aligned: bool = False
+    all_rows: bool = False
+    tables: tuple[str, ...] = ()
+
+    def policy(self, source: str) -> str:
+        """The text of the policy.
+
+        Args:
+            source: its sections that say where the rows are.
+        """
+        more = [
+            "max_alignment_rho = 1e6" if self.aligned else "",
+            'max_rows_per_person = "all"' if self.all_rows else "",
+            f"tables = {json.dumps(self.tables)}" if self.tables else "",
+        ]
+        return _POLICY.format(
+            source=source,
+            same_as=json.dumps(self.same_as),
+            order="" if self.aligned or self.all_rows else 'order = "guaranteed"\n',
+            dealers=json.dumps(self.dealers or [CURATOR_DEALS]),
+            more="".join(f"{line}\n" for line in more if line),
+        )
 
 
 def write(
-    folder: Path,
-    source: FileSource,
-    domain: Domain,
-    held: Held,
-    same_as: Sequence[str],
-    key: str | None,
-    dealers: Sequence[str] = (),
+    folder: Path, source: FileSource, domain: Domain, held: Held, rules: Rules, key: str | None
 ) -> None:
     """Writes what a party needs to serve its part of a table.
 
@@ -56,20 +86,12 @@ def write(
         source: the whole table.
         domain: the party's attributes.
         held: the party's rows of the table.
-        same_as: parties of its slice.
-        key: name of the column of identifiers, by which rows are aligned; None if they are in one order.
-        dealers: names of the dealers; without any, the curator deals.
+        rules: what its policy says.
+        key: name of the column of identifiers; None if nothing needs it.
     """
-    policy = _POLICY.format(
-        domain=json.dumps(_DOMAIN),
-        rows=json.dumps(_ROWS),
-        key="" if key is None else f"key = {json.dumps(key)}\n",
-        same_as=json.dumps(list(same_as)),
-        order='order = "guaranteed"\n' if key is None else "",
-        dealers=json.dumps(list(dealers) or [CURATOR_DEALS]),
-        alignment="" if key is None else "max_alignment_rho = 1e6\n",
-    )
-    (folder / POLICY).write_text(policy, encoding="utf-8")
+    where = f"[source]\ndomain = {json.dumps(_DOMAIN)}\nfile = {json.dumps(_ROWS)}\n"
+    named = "" if key is None else f"key = {json.dumps(key)}\n"
+    (folder / POLICY).write_text(rules.policy(where + named), encoding="utf-8")
     write_table(folder, source, domain, held, key)
 
 

@@ -91,6 +91,14 @@ def dealer_names(count: int) -> list[str]:
     return [f"dealer-{number}" for number in range(1, count + 1)]
 
 
+def party_names(parties: Sequence[int]) -> list[list[str]]:
+    """Names of the parties of each slice, of which each has so many."""
+    return [
+        [f"party-{number}-{place}" for place in range(1, count + 1)]
+        for number, count in enumerate(parties, start=1)
+    ]
+
+
 def start_parties(
     pieces: Sequence[Sequence[Table | PeopleRows | RelatedRows]],
     policy: Policy,
@@ -115,7 +123,7 @@ def start_parties(
     Returns:
         Connections, slice by slice.
     """
-    names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
+    names = party_names([len(row) for row in pieces])
     identities = {name: _identity(name, keys) for name in (*chain(*names), *dealer_names(dealers))}
     peers = {name: identity.public for name, identity in identities.items()}
 

@@ -14,6 +14,7 @@ from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.protocols.aligned import Population
+from ...party.counting.identifiers import names_of_people
 from ...party.sources.source import Source
 from .partition import Grid, Rows, partition
 
@@ -32,6 +33,19 @@ class Held:
 
     rows: NDArray[np.intp]
     identifiers: tuple[str, ...]
+
+    def with_all_rows(self, person: NDArray[np.intp]) -> Held:
+        """All rows of these people, person by person.
+
+        Args:
+            person: number of the person of each row of a table, shape (N,); `rows` are then such numbers.
+        """
+        order = np.argsort(person, kind="stable")
+        first, last = (np.searchsorted(person[order], self.rows, side=side) for side in ("left", "right"))
+        counts = last - first
+        before = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        rows = order[np.repeat(first - before, counts) + np.arange(counts.sum())]
+        return Held(rows, tuple(np.repeat(np.array(self.identifiers, dtype=object), counts)))
 
 
 @dataclass(frozen=True)
@@ -200,7 +214,7 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
             "of the domain"
         )
     table, texts = source.read_with_texts(domain, (key,))
-    return table, list(texts[key])
+    return table, names_of_people(texts[key])
 
 
 def row_numbers(records: int) -> list[str]:

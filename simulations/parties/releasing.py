@@ -10,6 +10,7 @@ from fractions import Fraction
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...curator.certificates.certificate import Certificate
+from ...curator.measurers.size import NoisySize
 from ...curator.mechanisms.parts.fitted import Report
 from ...curator.releasing.bins.choosing import choice_of
 from ...curator.releasing.bins.order import bins_order
@@ -44,6 +45,7 @@ def release_among(
     target: str | None = None,
     checks: Executor | None = None,
     release_id: str | None = None,
+    supposed: NoisySize | None = None,
 ) -> Made:
     """Makes a release, and before it one that chooses bins if the domain leaves some open.
 
@@ -58,6 +60,7 @@ def release_among(
             workload was given.
         checks: where second opinions on epsilon are computed; by default in a thread.
         release_id: of the release; by default a new one.
+        supposed: the number of records, if every marginal is to improve it; see `Measurer.suppose`.
     """
     bins = None
     if among.domain.open:
@@ -65,6 +68,8 @@ def release_among(
         if target is not None:
             order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, release_id or secrets.token_hex(16), stream.child("noise").generator())
+    if supposed is not None:
+        begun.measurer.suppose(supposed)
     before = Fraction(0) if order.chosen is None else Fraction(order.chosen.zcdp_rho)
     for spending in running():
         spending.measure(begun.measurer, float(order.granted / (order.granted + before)))

@@ -212,10 +212,12 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
         header: see `load`.
 
     Raises:
-        DataError: a name is no text, stands twice or reads as a record, or there is no such file.
+        DataError: a name is no text, stands twice or reads as a record, the only name may be several, or
+            there is no such file.
     """
     if not isinstance(data, ArrowTable):
         source = FileSource(_path(data), header)
+        source.check_divided()
         return RawTable(source, {}, _storage_of_file(source), source.encoded)
     rows, index, numbered = without_index(data)
     zones = {name: zone for name in checked_names(rows, header) if (zone := _zone(rows[name].dtype))}

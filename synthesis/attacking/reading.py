@@ -25,9 +25,8 @@ from ...curator.analysis.drawing import Drawing
 from ...curator.analysis.published import Published
 from ...curator.certificates.unseen import Unseen
 from ...curator.results.raw_frames import raw
-from ...party.drafting.profile import NOT_AVAILABLE
 from ...simulations.tables.frames import RawTable
-from ..learning.columns import OTHER
+from ..learning.columns import BLANKS, OTHER, not_listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,16 +170,14 @@ def _taken(released: Attribute, unseen: Unseen | None) -> tuple[Attribute, NDArr
         case CategoricalAttribute():
             listed = [one for one in released.categories if text_of(one) not in ("", OTHER)]
             known = {text_of(one): code for code, one in enumerate(released.categories)}
-            numbers = not all(isinstance(one, str) for one in listed)
-            blanks = tuple(text for text in NOT_AVAILABLE if text) if numbers else ()
         case BooleanAttribute():
             listed = [*released.false, *released.true]
             known = {text_of(one): 0 for one in released.false} | {text_of(one): 1 for one in released.true}
             known |= {"": 2} if released.nullable else {}
-            blanks = ()
         case _:
             return released, np.arange(released.size)
     categories = ("", *listed, OTHER)
+    blanks = not_listed(BLANKS, known)
     prefixes = isinstance(released, CategoricalAttribute) and released.prefixes
     reading = CategoricalAttribute(released.name, categories, other=OTHER, prefixes=prefixes, missing=blanks)
     return reading, np.array([known.get(text_of(one), unseen.usual) for one in categories], dtype=np.int64)

@@ -92,18 +92,25 @@ def evaluate(
         _evaluate_people(real, synthetic, relations, follow, report, json_output)
         return
     if relations is not None or follow is not None:
-        raise DataError("relations and follow: expected the folder of a release, got a file; name the folder")
+        raise DataError(
+            f"relations and follow: expected the folder of a release of people, found no {files.PEOPLE} in "
+            f"{synthetic}; name the real tables first, and then that folder"
+        )
+    from ...common.data.domain import Domain
+
+    learned: tuple[str, ...] = ()
+    stated = None if domain is None else Domain.load(domain)
     if synthetic.is_dir():
-        synthetic, chosen = _parts_of(synthetic)
-        domain = domain or chosen
-    if domain is None:
+        synthetic, chosen, names = _parts_of(synthetic)
+        stated, learned = (chosen, names) if stated is None else (stated, learned)
+    if stated is None:
         raise DataError(
             "expected the domain of both tables, got none; give --domain, or name the folder of the release "
             "in place of its table"
         )
-    from ...common.data.domain import Domain
     from ...common.data.workload import Workload
     from ...curator.report.page import evaluation_report
+    from ...curator.results.comparable import comparable
     from ...simulations.evaluation.evaluation import evaluate as run
     from ...simulations.evaluation.metrics import PRIVATE
     from ...simulations.evaluation.nist import Pay
@@ -112,16 +119,17 @@ def evaluate(
     from ...simulations.evaluation.values.distances import value_distances
     from ...simulations.evaluation.values.values import Values
 
-    loaded = Domain.load(domain)
-    issued = None if certificate is None else _certificate_of(certificate, loaded)
-    rows, made_up = Values.read(real, loaded, header=header), Values.read(synthetic, loaded)
-    apart = None if holdout is None else Values.read(holdout, loaded, header=header)
+    issued = None if certificate is None else _certificate_of(certificate, stated)
+    # The real table may hold what the release has not learned.
+    known = comparable(stated, learned)
+    rows, made_up = Values.read(real, known, header=header), Values.read(synthetic, known)
+    apart = None if holdout is None else Values.read(holdout, known, header=header)
     found = run(
         rows.table,
         made_up.table,
         target=target,
         holdout=None if apart is None else apart.table,
-        workload=Workload.wanted(loaded, workload, None),
+        workload=Workload.wanted(known, workload, None),
         pay=None if pay is None else Pay(*pay),
         seed=seed,
     )
@@ -139,14 +147,16 @@ def evaluate(
         _show(Terminal(), found)
 
 
-def _parts_of(folder: Path) -> tuple[Path, Path | None]:
-    """The table of a release of one row a person, and the domain that it chose, if it did."""
+def _parts_of(folder: Path) -> tuple[Path, Domain | None, tuple[str, ...]]:
+    """The table of a release of one row a person, the domain that it chose, if any, and learned columns."""
+    from ...common.data.domain import Domain
     from ...curator.analysis.published import Published
 
     published, domain = Published.load(folder), folder / "bins" / "domain.json"
     if published.table is None:
         raise DataError(f"{folder}: expected a release with its table, found none; draw new rows from it")
-    return published.table, domain if domain.is_file() else None
+    learned = tuple(one.name for one in published.certificate.plan.unseen)
+    return published.table, Domain.load(domain) if domain.is_file() else None, learned
 
 
 def _evaluate_people(
@@ -158,12 +168,11 @@ def _evaluate_people(
     json_output: bool,
 ) -> None:
     from ...curator.people.release import load_people
-    from ...curator.people.report import people_report
     from ...curator.results import outputs as files
     from ...simulations.evaluation.metrics import PRIVATE
     from ...simulations.evaluation.people import evaluate_people
     from ...simulations.evaluation.people_tables import comparison
-    from ..related_frames import named_frames
+    from ..related.frames import named_frames
     from ..relations_file import file_of, read_relations
 
     release = load_people(folder)
@@ -175,8 +184,7 @@ def _evaluate_people(
     found = evaluate_people(rows, release, follow)
     if report is not None:
         compared = comparison(found, release.family, rows)
-        page = people_report(release.family, release.certificate, release.frames, compared)
-        files.write_not_for_release(report, page, PRIVATE)
+        files.write_not_for_release(report, release.page(compared), PRIVATE)
     if json_output:
         tell(json.dumps(found.to_json()))
     else:

@@ -14,7 +14,6 @@ from ...common.errors import DataError
 from ...curator.analysis.plot import Plot, plot
 from ...curator.analysis.release import Page, Release
 from ...curator.people.release import PeopleRelease
-from ...curator.people.report import people_report
 from ...curator.report.page import evaluation_report
 from ...curator.results.comparable import comparable, moved_to, of_same_codes
 from ...curator.results.outputs import write_not_for_release
@@ -26,7 +25,7 @@ from ...simulations.evaluation.people_tables import comparison as people_compari
 from ...simulations.evaluation.tables import comparison
 from ...simulations.tables.arrow_tables import ArrowTable
 from ...simulations.tables.frames import DomainLike, Source, encode, load, read_domain
-from ..related_frames import named_frames
+from ..related.frames import named_frames
 
 
 @overload
@@ -150,7 +149,7 @@ def compare(
     if isinstance(release, PeopleRelease):
         frames = named_frames(real)
         beside = people_comparison(evaluate_people(frames, release, **more), release.family, frames)
-        return Page(people_report(release.family, release.certificate, release.frames, beside))
+        return Page(release.page(beside))
     if isinstance(real, Mapping):
         raise DataError("expected one data frame beside the release of one table, got several; give one")
     domain = _domain_of_both(release)

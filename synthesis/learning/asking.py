@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.measurement import mean_by_precision
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .cells import Cells
 from .kinds import Vote
@@ -66,6 +67,18 @@ class Rows:
             weights.append(1 / (boxes * counts.variances[-1]))
             sums.append(float(counts.sums[-1]))
         return Rows(float(np.average(sums, weights=weights)), 1 / sum(weights))
+
+    @classmethod
+    def of_all(cls, counts: Noisy) -> Rows:
+        """The number, from noisy counts of disjoint sets that hold all rows."""
+        return cls(float(counts.values.sum()), counts.sigma**2 * len(counts.values))
+
+    def average_with(self, other: Rows | None) -> Rows:
+        """The average with another number of the same rows, by their precision; both have noise."""
+        if other is None:
+            return self
+        mean, deviation = mean_by_precision((self.records, self.deviation), (other.records, other.deviation))
+        return Rows(mean, deviation**2)
 
     @property
     def deviation(self) -> float:

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
-from ...common.forms.notation import Notation
+from ...common.forms.month_names import NAMES
+from ...common.forms.notation import BLANKS, Notation
+from ...common.forms.spelling import spelling_of
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
-from .date_forms import CLOCKS, OF_DIGITS, clock_time_sql
-from .forms import FORMS, place_of, shape_sql
+from .date_forms import name_in, time_sql
+from .forms import FORMS, LONGEST_WORD, place_of, shape_sql
 from .kinds import Numbers, Times
 
 _HELD = re.compile(
@@ -126,10 +128,33 @@ class Cells:
         a, b, n = (int(found[key][0]) for key in ("a", "b", "n"))
         return np.array([a, b, n - a - b], dtype=np.int64)
 
+    def month_names(self, name: str) -> NDArray[np.int64]:
+        """How many cells have each of `NAMES`, of several the first in the cell, then none; private."""
+        words = f"regexp_replace({self.texts[name]}, '[0-9]+', ' ', 'g')"
+        found = self._query(f"SELECT {words} AS t, count(*) AS n FROM file GROUP BY 1")
+        counts = np.zeros(len(NAMES) + 1, dtype=np.int64)
+        for text, rows in zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True):
+            counts[name_in(text)] += rows
+        return counts
+
+    def units(self, name: str) -> tuple[list[tuple[str, str]], NDArray[np.int64]]:
+        """What is around the numbers of a column, in order, and the rows of each; private."""
+        shape = f"translate({self.texts[name]}, '123456789', '999999999')"
+        found = self._query(
+            f"SELECT {shape} AS t, count(*) AS n FROM file WHERE length({shape}) <= {LONGEST_WORD} GROUP BY 1"
+        )
+        rows: dict[tuple[str, str], int] = {}
+        for text, count in zip(found["t"].tolist(), found["n"].tolist(), strict=True):
+            spelled = spelling_of(text)
+            if spelled is not None and spelled.before + spelled.after:
+                around = spelled.before, spelled.after
+                rows[around] = rows.get(around, 0) + count
+        return sorted(rows), np.array([rows[around] for around in sorted(rows)], dtype=np.int64)
+
     def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
         sign, hours, minutes = (
-            f"regexp_extract({self.texts[name]}, '([-+])([0-9][0-9]):?([0-9][0-9])$', {group})"
+            f"regexp_extract({_with_offset(self.texts[name])}, '([-+])([0-9][0-9]):?([0-9][0-9])$', {group})"
             for group in (1, 2, 3)
         )
         found = self._query(
@@ -150,13 +175,10 @@ class Cells:
 
         Times of day and durations are counted from 1970 on, as a `Clock` counts them.
         """
-        text = self.texts[name]
-        if kind.format in OF_DIGITS.values():
-            text = f"regexp_replace({text}, '[.]0$', '')"
-        read = f"try_strptime({text}, {quote(kind.format)})"
-        if kind.format in CLOCKS:
-            read = clock_time_sql(text)
-        elif kind.format.endswith("%z"):
+        zoned = kind.format.endswith("%z")
+        text = _with_offset(self.texts[name]) if zoned else self.texts[name]
+        read = time_sql(text, kind.format, kind.months)
+        if zoned:
             read = in_utc(read)
         found = self._query(f"SELECT ({read})::TIMESTAMP AS x FROM file")["x"]
         return np.ma.filled(found.astype("datetime64[us]"), np.datetime64("NaT"))
@@ -181,17 +203,27 @@ class Cells:
         return self.source.query(self.connection, sql)
 
 
+def _with_offset(text: str) -> str:
+    """The SQL expression of a text in which a Z at the end is a distance from UTC as others are."""
+    return f"regexp_replace({text}, 'Z$', '+00:00')"
+
+
 def _number_sql(text: str, notation: str) -> str:
     """The SQL expression of the number in a text of a notation, NULL if there is none."""
-    before, after = (part.strip() for part in re.split(r"\{.*\}", notation))
     known, sign = Notation(notation), "''"
-    if known.in_parentheses:
+    if known.sign == "(":
         inside = f"starts_with({text}, '(') AND ends_with({text}, ')')"
         sign = f"CASE WHEN {inside} THEN '-' ELSE '' END"
         text = f"CASE WHEN {inside} THEN trim({text}[2:-2]) ELSE {text} END"
-    for part in (before, after):
-        if part:
-            text = f"trim(replace({text}, {quote(part)}, ''))"
+    for part in known.around:
+        if part.strip():
+            text = f"trim(replace({text}, {quote(part.strip())}, ''))"
+    if known.around[0].endswith(tuple(BLANKS)):
+        text = f"regexp_replace({text}, '^-[{BLANKS}]+', '-')"
+    if known.sign == "-":
+        text = f"regexp_replace({text}, '^(.*)-$', '-\\1')"
+    elif known.sign == "\u2212":
+        text = f"replace({text}, '\u2212', '-')"
     for mark in known.marks:
         text = f"replace({text}, {quote(mark)}, '')"
     if known.decimal_comma:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,24 +12,25 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.moments import Granularity, Moments
-from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
 from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.scale import Scale
-from ...common.data.values import text_of
-from ...common.forms.notation import LARGEST_WHOLE, Notation
+from ...common.data.values import NOT_AVAILABLE, text_of
+from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...common.measurement import Measurement
-from ...party.drafting.profile import NOT_AVAILABLE
 from ...party.drafting.texts import TRUE_FALSE, natural
-from .date_forms import clock_of, short
+from .date_forms import short
 from .kinds import Numbers, Times
 from .ranges import Range
 
 OTHER = "other"
 """The category of texts that too few rows have."""
 
-_BLANKS = tuple(text for text in NOT_AVAILABLE if text)
+BLANKS = tuple(text for text in NOT_AVAILABLE if text)
+"""Texts that stand for a missing value where they are not listed."""
 
 
 @dataclass(frozen=True)
@@ -82,31 +84,53 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         atoms: values with a mass of their own, increasing.
     """
     low, high = found.low, found.high
-    if unit is not None and max(abs(low), abs(high)) > LARGEST_WHOLE * unit:
-        unit = None
-    whole = unit is not None and float(unit).is_integer()
-    notation = Notation(kind.notation)
+    largest, notation = max(abs(low), abs(high)), Notation(kind.notation)
+    if unit is not None and largest > LARGEST_WHOLE * unit:
+        unit, notation = _coarser(unit, largest, notation)
+    if notation.exponent and kind.decimals is not None:
+        notation = notation.with_decimals(kind.decimals)
+    whole = unit is not None and float(unit).is_integer() and largest <= LARGEST_WHOLE
     if (
         kind.padded
         and unit is not None
         and Lattice(10.0 ** -(kind.decimals or 0)).holds(np.array(atoms)).all()
     ):
         notation = notation.with_decimals(kind.decimals or 0)
+    if kind.bare and not whole and notation == PLAIN:
+        notation = Notation("{:g}")
     if low >= high and not whole:
         high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
+    scale = Scale.SYMLOG if found.is_skewed else Scale.LINEAR
+    if low < 0 < high and unit is None:
+        low, high = _with_border_at_zero(low, high, scale)
     return NumericAttribute(
-        name,
-        low,
-        high,
-        None,
-        True,
-        whole,
+        *(name, low, high, None, True, whole),
         atoms=tuple(atoms),
-        scale=Scale.SYMLOG if found.is_skewed else Scale.LINEAR,
+        scale=scale,
         multiple_of=unit,
         unreadable="missing",
         format=notation,
     )
+
+
+def _coarser(unit: float, largest: float, notation: Notation) -> tuple[float | None, Notation]:
+    """For whole numbers that floats cannot tell apart, a power of ten of which they can, and no exponents.
+
+    Its halves are told apart too. Of fractions there is none: these are written as floats are.
+    """
+    if not float(unit).is_integer():
+        return None, notation
+    return 10.0 ** math.ceil(math.log10(8 * largest / LARGEST_WHOLE)), notation.with_decimals(0)
+
+
+def _with_border_at_zero(low: float, high: float, scale: Scale) -> tuple[float, float]:
+    """Ends on both sides of zero a little farther out, so that no bin has numbers of both signs."""
+    below, above = (abs(place) for place in scale.of(np.array([low, high])))
+    negative = min(max(1, math.ceil(FINE_BINS * below / (below + above))), FINE_BINS - 1)
+    # Of few binary digits, so that rounding leaves the border where it is.
+    width = float(np.float32(1.0001 * max(below / negative, above / (FINE_BINS - negative))))
+    low, high = scale.numbers(np.array([-width * negative, width * (FINE_BINS - negative)]))
+    return float(low), float(high)
 
 
 def times(
@@ -117,6 +141,7 @@ def times(
     atoms: Sequence[float],
     timezone: str,
     *,
+    clock: Clock | None,
     declared: bool,
 ) -> Attribute:
     """How a column of dates or timestamps is read.
@@ -128,11 +153,13 @@ def times(
         found: where they are, in units since 1970.
         atoms: units with a mass of their own, increasing; they may lie elsewhere.
         timezone: of instants; empty if they are local times.
+        clock: what they are if they have no date.
         declared: whether the column has a type of times, so that they are no texts.
     """
-    iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
-    moments = clock_of(kind.format, kind.detail) or Moments(
-        kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone
+    zoned = kind.format.endswith("%z") and " %z" not in kind.format
+    iso = declared or zoned or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
+    moments = clock or Moments(
+        kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone, kind.months
     )
     units = NumericAttribute(
         name, found.low, found.high, None, True, True, atoms=tuple(atoms), unreadable="missing"
@@ -161,7 +188,9 @@ def categories(
     listed = tuple(sorted(found, key=natural))
     other = other or not listed
     plain = tuple(text for text in listed if text != OTHER)
-    reading = CategoricalAttribute(name, ("", *plain, OTHER), other=OTHER, prefixes=prefixes)
+    reading = CategoricalAttribute(
+        name, ("", *plain, OTHER), other=OTHER, prefixes=prefixes, missing=not_listed(BLANKS, listed)
+    )
     usual = found[int(np.argmax(counts))] if len(found) else OTHER
     spelled = _true_and_false(listed)
     kept = (*plain, OTHER) if other or OTHER in listed else plain
@@ -177,6 +206,11 @@ def categories(
             prefixes=prefixes,
         )
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
+
+
+def not_listed(texts: Sequence[str], listed: Collection[str]) -> tuple[str, ...]:
+    """Those of some texts that are not listed."""
+    return tuple(text for text in texts if text not in listed)
 
 
 def trim_bins(
@@ -209,7 +243,9 @@ def trim_bins(
     last = beyond if attribute.unit is None else _multiple(beyond - attribute.unit, attribute.unit)
     known = tuple(atoms)
     if len(starts) == 1 and last <= starts[0]:
-        last = starts[0] if attribute.integer else beyond
+        # Bounds of fractions differ; between these there is no other multiple.
+        half = None if attribute.unit is None else attribute.unit / 2
+        last = starts[0] if attribute.integer else beyond if half is None else starts[0] + half
         edges: tuple[float, ...] = ()
     elif last <= starts[-1]:
         # A last bin of one number has no edges of its own.
@@ -235,25 +271,28 @@ def _multiple(number: float, unit: float) -> float:
     return float(Lattice(unit).snap(np.array([number]))[0])
 
 
-def listed_numbers(name: str, found: Sequence[float], usual: int, missing: bool) -> Column:
+def listed_numbers(
+    name: str, found: Sequence[float], usual: int, missing: bool, *, bare: bool = False
+) -> Column:
     """A column of few numbers.
 
     Args:
         name: of the column.
         found: the numbers, increasing.
-        usual: place of the most frequent one.
+        usual: place of the one as which other cells count; -1 for missing values.
         missing: whether a value can be missing.
+        bare: whether whole numbers have no point.
     """
-    listed = _values(found)
+    listed = _values(found, bare)
     released = _attribute_of_values(name, listed, missing)
-    reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
+    reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=BLANKS)
     return Column(reading, missing, released, 1 + usual)
 
 
-def _values(found: Sequence[float]) -> tuple[float, ...]:
-    """Numbers, as whole ones if all are."""
-    whole = all(float(number).is_integer() for number in found)
-    return tuple(int(number) if whole else number for number in found)
+def _values(found: Sequence[float], bare: bool) -> tuple[float, ...]:
+    """Numbers, whole ones as such if all are, or if they are written so."""
+    whole = bare or all(float(number).is_integer() for number in found)
+    return tuple(int(number) if whole and float(number).is_integer() else number for number in found)
 
 
 def _attribute_of_values(name: str, values: Sequence[float], missing: bool) -> CategoricalAttribute:

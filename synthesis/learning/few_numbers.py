@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .asking import SURE_UNSEEN, Asking, Values, tells_missing
+from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import LIKELY_BEYOND, Range, Ruler, extend_end
 
@@ -41,7 +42,7 @@ class Few:
 
     Attributes:
         numbers: increasing.
-        usual: place of the most frequent one, as which other rows count.
+        usual: place of the one as which other rows count, the most frequent; -1 if they count as missing.
         missing: whether cells can be told to have no value.
         unlisted: so many rows at most have another number, or no value if `missing` is false.
         counts: noisy rows without a value, if `missing`, and then of each number with all that count as it.
@@ -72,7 +73,7 @@ def few_numbers(
     values: Mapping[str, Values],
     units: Mapping[str, float],
     found: Mapping[str, Range],
-    voted: Mapping[str, bool],
+    votes: Mapping[str, Vote],
     share: float,
 ) -> dict[str, Few]:
     """The columns of few numbers.
@@ -85,7 +86,7 @@ def few_numbers(
         values: reads the numbers of each column.
         units: of which the numbers of each are multiples, as far as votes tell.
         found: where nearly all numbers of each are, in single ones that many rows share.
-        voted: whether cells without a value were seen.
+        votes: what cells voted for.
         share: of a column for these counts, the half of it for a second time where numbers seem to be few.
     """
     rulers = {name: _fine(found[name], unit) for name, unit in units.items()}
@@ -93,7 +94,7 @@ def few_numbers(
 
     def columns_told(counts: Mapping[str, Noisy]) -> dict[str, Few]:
         each = {
-            name: _few(one, rulers[name], units[name], voted[name], asking) for name, one in counts.items()
+            name: _few(one, rulers[name], units[name], votes[name], asking) for name, one in counts.items()
         }
         return {name: one for name, one in each.items() if one is not None}
 
@@ -120,7 +121,7 @@ def _count_cells(ruler: Ruler, values: Values) -> NDArray[np.int64]:
     return np.append(ruler.count_in_cells(found), np.isnan(found).sum())
 
 
-def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) -> Few | None:
+def _few(counts: Noisy, ruler: Ruler, unit: float, vote: Vote, asking: Asking) -> Few | None:
     """The numbers of a column, if they are few and no others are told."""
     numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
     shown = _multiples(numbers, unit)
@@ -128,7 +129,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     held = _cells_with_rows(counts, shown)
     if not 0 < len(held) <= _MOST_NUMBERS:
         return None
-    missing = tells_missing(voted, float(counts.values[-1]), counts.sigma)
+    missing = tells_missing(vote.missing > 0, float(counts.values[-1]), counts.sigma)
     known = np.append(held, ruler.cells) if missing else held
     rest = asking.records - float(counts.values[known].sum())
     deviation = math.hypot(asking.rows.deviation, counts.sigma * math.sqrt(len(known)))
@@ -149,7 +150,8 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     if beyond > least or others > max(least, _TOLD * counts.sigma * math.sqrt(len(between))):
         return None
     unlisted = max(0.0, rest) + SURE_UNSEEN * deviation
-    usual = int(np.argmax(counts.values[held]))
+    # A cell that is not listed may be a text where texts are seen.
+    usual = -1 if missing and vote.others else int(np.argmax(counts.values[held]))
     codes = np.insert(held, 0, ruler.cells) if missing else held
     listed = tuple(numbers[cell] for cell in held)
     return Few(listed, usual, missing, unlisted, *_fold_others(counts, codes, usual + missing))

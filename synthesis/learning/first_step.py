@@ -47,7 +47,7 @@ class Begun:
 
     Attributes:
         table: its rows, in a domain that leaves nothing open.
-        records: its number of rows; with noise, unless it is public.
+        rows: their number; with noise, unless it is public.
         order: order of the release, which has the rest of the budget.
         certificate: of the first step; None if nothing was asked.
         lost: columns of which too few records were seen anywhere.
@@ -58,7 +58,7 @@ class Begun:
     """
 
     table: Table
-    records: int
+    rows: Rows
     order: ReleaseOrder
     certificate: Certificate | None
     lost: tuple[str, ...] = ()
@@ -66,9 +66,18 @@ class Begun:
     merged: tuple[str, ...] = ()
     coded: Callable[[Callable[[Domain], Table]], Table] | None = None
 
+    @property
+    def records(self) -> int:
+        """The number of rows that is published."""
+        return self.rows.stated
+
 
 def begun_with(
-    table: Table, order: ReleaseOrder, stream: RandomStream, answers: Answers | None = None
+    table: Table,
+    order: ReleaseOrder,
+    stream: RandomStream,
+    answers: Answers | None = None,
+    known: Rows | None = None,
 ) -> Begun:
     """The first step for a table whose domain is given: the number of rows, and what the domain leaves open.
 
@@ -77,11 +86,12 @@ def begun_with(
         order: the release, with the whole budget.
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
+        known: the number of rows, as noisy counts before say it; None without any.
     """
     private = order.spec.adjacency is Adjacency.ADD_REMOVE
     if not private and not table.domain.open:
         check_rows(table.record_count)
-        return Begun(table, table.record_count, order, None)
+        return Begun(table, Rows(float(table.record_count)), order, None)
     delta = order.labels_delta
     granted = order.mechanism.granted(order.spec.budget.without_delta(delta))
     counting = _counting(order.spec.adjacency, len(table.domain))
@@ -89,6 +99,7 @@ def begun_with(
     unit = order.spec.unit
     counts = PrivateCounts(granted, unit, stream, answers)
     rows = _count_rows(counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency)
+    rows = rows.average_with(known)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
@@ -107,6 +118,7 @@ def begun_without(
     anyway: bool,
     stream: RandomStream,
     answers: Answers | None = None,
+    of_people: bool = False,
 ) -> Begun:
     """The first step for a raw table: its columns are learned.
 
@@ -120,6 +132,7 @@ def begun_without(
         anyway: whether to go on with too few rows.
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
+        of_people: whether each row is a person.
 
     Raises:
         DataError: there are too few rows for so many columns.
@@ -134,11 +147,11 @@ def begun_without(
     rows = _count_rows(counts, whole * counting, cells.records(), adjacency)
     if not anyway:
         spent = (
-            f"{counting:.0%} of the budget went into the number of rows."
+            f"{counting:.0%} of the budget went into the number of {'people' if of_people else 'rows'}."
             if counting
             else "Nothing was spent."
         )
-        check_learnable(rows.records, whole, unknown, spent)
+        check_learnable(rows.records, whole, unknown, spent, of_people)
     share = learning_share(weight(rows.records, whole, unknown))
     learned = learn(cells, counts, rows, whole * share, delta)
     table = read(learned.reading)
@@ -204,4 +217,4 @@ def _begun(
         records=rows.stated if private else None,
         records_sigma=rows.deviation,
     )
-    return Begun(table, rows.stated, order, certificate)
+    return Begun(table, rows, order, certificate)

@@ -7,12 +7,26 @@ shape 9099-09-90, and the number 12.50 the shape 99.90.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ...common.forms.notation import APOSTROPHES, BLANKS
-from ...party.drafting.profile import NOT_AVAILABLE
-from .date_forms import DATES, OF_DIGITS, clock_in, clock_sql, date_in, digits_sql
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.values import NOT_AVAILABLE
+from ...common.forms.notation import Notation
+from ...common.forms.spelling import TYPED, UNKNOWN, spelling_of
+from ...party.sources.sql import quote
+from .date_forms import (
+    DATES,
+    OF_DIGITS,
+    RARE_DATES,
+    clock_in,
+    clock_sql,
+    date_in,
+    digits_sql,
+    part_of_year_sql,
+)
 
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
@@ -44,7 +58,45 @@ NOTATIONS = (
     # Each after those whose numbers it reads too.
     *("{:'}", "{: }", "{ ,}", "CHF {:'}", "{:'} CHF", "{: } €", "{ ,} €", "{:(}", "{:(,}"),
 )
-"""How numbers are written; see `Notation`. Blanks and apostrophes stand for those that are typeset too."""
+"""How numbers are written; see `Notation`."""
+
+RARE_NOTATIONS = (
+    *("{.,}", "{:\u2019}", "{:\u00a0}", "{:\u202f}", "{\u00a0,}", "{\u202f,}"),
+    *(
+        "{:-}",
+        "{:-,}",
+        "{-,}",
+        "{-.,}",
+        "{:+}",
+        "{:+,}",
+        "{+,}",
+        "{:+}%",
+        "{+,}%",
+        "{:\u2212}",
+        "{\u2212,}",
+        "{\u2212\u00a0,}",
+    ),
+    *("${:(}", "${:(,}", "{}\u00a0%", "{,}\u00a0%", "{}\u202f%", "{,}\u202f%", "{} °C", "{}°C", "{,} °C"),
+    *("{.,} €", "{,}\u00a0€", "{.,}\u00a0€", "{\u00a0,}\u00a0€", "{\u202f,}\u00a0€", "{\u202f,}\u202f€"),
+    *("€ {}", "€ {:,}", "€ {,}", "€ {.,}", "€{.,}", "{.,} EUR", "EUR {.,}"),
+    *("$ {}", "$ {:,}", "R$ {,}", "R$ {.,}", "¥{}", "¥{:,}", "{}円", "{:,}円"),
+    *("{,} kr", "{ ,} kr", "{,} zł", "{ ,} zł"),
+    *("${:=}", "${:=,}", "€{:=}", "€ {=,}", "€ {=.,}"),
+    # Of a unit or a currency that is not listed.
+    *("{}¤", "{:,}¤", "{,}¤", "{} ¤", "{:,} ¤", "{,} ¤", "{.,} ¤", "{: } ¤", "{ ,} ¤", "{:'} ¤"),
+    *("¤{}", "¤{:,}", "¤{,}", "¤{.,}", "¤ {}", "¤ {:,}", "¤ {,}", "¤ {.,}", "¤ { ,}", "¤ {:'}"),
+)
+"""Other notations, of fewer details. A notation that is not listed counts as the next that reads its
+numbers, such as with a typed blank for one that is typeset."""
+
+EXPONENTS = ("{:e}", "{:E}", "{,e}", "{,E}")
+"""Notations with exponents."""
+
+PADDED = {width: f"{{:0{width}}}" for width in range(3, 10)}
+"""Digits -> the notation of whole numbers with zeros in front up to so many, such as postal codes."""
+
+RARE_DETAILS = (0, 1, 2, 3, DECIMALS + 1)
+"""Decimals of rare notations: more of them count as any."""
 
 EITHER = "9,999"
 """In place of a notation: a comma before three digits, which may be of `{:,}` or of `{,}`."""
@@ -75,7 +127,7 @@ class Form:
     detail: int = 0
 
 
-FORMS: tuple[Form, ...] = (
+_FIRST_FORMS: tuple[Form, ...] = (
     Form(MISSING),
     Form(TEXT),
     Form(SENTENCE),
@@ -88,28 +140,32 @@ FORMS: tuple[Form, ...] = (
     ),
     *(Form("date", form, detail) for form, detail in DATES),
 )
-"""All forms, in the order of the cells of a vote."""
+
+FORMS = (
+    *_FIRST_FORMS,
+    *(Form("number", notation, decimals) for notation in RARE_NOTATIONS for decimals in RARE_DETAILS),
+    *(Form("number", notation, decimals) for notation in EXPONENTS for decimals in range(DECIMALS + 2)),
+    *(Form(CODE, notation) for notation in PADDED.values()),
+    *(Form("date", form, detail) for form, detail in RARE_DATES),
+)
+"""All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
+
+FIRST = len(_FIRST_FORMS)
+"""Noise of so many forms is drawn alone, so that what a seed draws for these stays when there are more."""
+
+KNOWN = {notation: Notation(notation) for notation in (*NOTATIONS, *RARE_NOTATIONS, *EXPONENTS)}
+"""The notations that a column can have; the first of several that read the same numbers is chosen."""
 
 PLACES = {form: place for place, form in enumerate(FORMS)}
 
 _BLANKS = frozenset(NOT_AVAILABLE)
 _LONG = "\0"
-_PLAIN = re.compile(r"[-+]?(?:(?:0|9[09]*)(?:\.([09]*))?|\.([09]+))")
-_EXPONENT = re.compile(r"[-+]?[09]+(?:\.[09]*)?[eE][-+]?[09]+")
-_AROUND = re.compile(r"-?([$€£]|[A-Z]{3} )?(-?[09](?:[09.,' ]*[09.,])?)( ?[%€]| (?:kg|cm|km|mg|[A-Z]{3}))?")
-_GROUPED = re.compile(r"-?9[09]{0,2}(?:,[09]{3})+(?:\.([09]*))?")
-_DECIMAL_COMMA = re.compile(r"-?(?:0|9[09]*|9[09]{0,2}(?:\.[09]{3})+),([09]+)")
-_BY_MARKS = tuple(
-    (re.compile(rf"-?9[09]{{0,2}}(?:{mark}[09]{{3}})+{decimals}"), notation)
-    for mark, decimals, notation in (
-        ("'", r"(?:\.([09]*))?", "{:'}"),
-        (" ", r"(?:\.([09]*))?", "{: }"),
-        (" ", ",([09]+)", "{ ,}"),
-    )
-)
-_TYPESET = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(BLANKS, " "))
+_EXPONENT = re.compile(r"[-+]?[09]+(?:(?P<mark>[.,])(?P<decimals>[09]*))?(?P<exponent>[eE])[-+]?[09]+")
 _LONGEST_CODE = 12
-_CODE = re.compile(r"0[09]{1,15}|9[09]{15}")
+_FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{15}"
+"""The shape of whole numbers that are keys, such as of cards, or digests beyond all grids; and these."""
+
+_CODE = re.compile(r"0[09]{1,15}")
 
 
 def shape_sql(text: str) -> str:
@@ -121,6 +177,9 @@ def shape_sql(text: str) -> str:
     return (
         f"CASE WHEN {text} IS NULL THEN '' "
         f"WHEN length({text}) > {LONGEST_WORD} THEN chr(0) {digits_sql(text)} {clock_sql(text)} "
+        f"{part_of_year_sql(text)} "
+        f"WHEN length({text}) > 15 AND regexp_full_match({text}, {quote(_FAR_DIGITS)}) "
+        f"THEN chr({ord(_FAR)}) "
         f"WHEN regexp_matches({text}, '[0-9]') THEN translate({text}, '123456789', '999999999') "
         f"WHEN length({text}) <= 12 THEN {text} ELSE '~' END"
     )
@@ -136,55 +195,49 @@ def _form(shape: str) -> Form:
     if shape in _BLANKS or shape == "":
         return Form(MISSING)
     if shape in OF_DIGITS:
-        return Form("date", OF_DIGITS[shape])
+        return Form("date", *OF_DIGITS[shape])
     clock = clock_in(shape)
     if clock is not None:
         return Form("date", *clock)
-    if shape == _LONG or shape.count(" ") >= 5:
+    if shape == _LONG or (shape.count(" ") >= 5 and date_in(shape) is None):
         return Form(SENTENCE)
+    if shape == _FAR:
+        return Form(CODE)
     if "9" not in shape and "0" not in shape:
         return Form("word", shape)
     if _CODE.fullmatch(shape):
-        return Form(CODE)
+        return Form(CODE, PADDED.get(len(shape), ""))
     number = _number(shape)
     return number if number is not None else _date(shape)
 
 
 def _number(shape: str) -> Form | None:
-    plain = _PLAIN.fullmatch(shape)
-    if plain is not None:
-        return Form("number", "{}", _decimals(plain[1] or plain[2]))
-    if shape.startswith("(") and shape.endswith(")"):
-        return _in_parentheses(shape[1:-1])
-    if _EXPONENT.fullmatch(shape):
-        return Form("number", "{}", DECIMALS + 1)
-    around = _AROUND.fullmatch(shape.translate(_TYPESET))
-    if around is None:
+    if match := _EXPONENT.fullmatch(shape):
+        first = "," if match["mark"] == "," else ":"
+        decimals = min(len(match["decimals"] or ""), DECIMALS + 1)
+        return Form("number", f"{{{first}{match['exponent']}}}", decimals)
+    spelled = spelling_of(shape)
+    if spelled is None:
         return None
-    before, digits, after = (part or "" for part in around.groups())
-    for pattern, mark in ((_PLAIN, "{}"), (_GROUPED, "{:,}"), (_DECIMAL_COMMA, "{,}"), *_BY_MARKS):
-        match = pattern.fullmatch(digits)
-        if match is None:
-            continue
-        if mark == "{:,}" and digits.count(",") == 1 and match[1] is None and not before + after:
-            return Form("number", EITHER, 0)
-        decimals = next((part for part in match.groups() if part is not None), None)
-        return Form("number", f"{before}{mark}{after}", _decimals(decimals))
+    if spelled.either and spelled.decimals is None:
+        return Form("number", EITHER, 0)
+    decimals = _decimals(spelled.decimals)
+    ways = list(spelled.simpler())
+    # Where only fractions have a notation, such as of R$ 5,00, whole numbers are in it.
+    commas = [replace(way, decimal_comma=way.decimal_comma or not decimals) for way in ways]
+    for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
+        if way.pattern in RARE_NOTATIONS:
+            rare = abs(decimals) if abs(decimals) in RARE_DETAILS else RARE_DETAILS[-1]
+            return Form("number", way.pattern, rare)
+        if way.pattern in NOTATIONS:
+            return Form("number", way.pattern, decimals)
     return None
-
-
-def _in_parentheses(shape: str) -> Form | None:
-    """A number that is negative since it is in parentheses."""
-    inside = None if shape[:1] in "(-+" else _number(shape)
-    if inside is None or inside.name not in ("{}", "{:,}", EITHER):
-        return None
-    return Form("number", "{:(}" if inside.name == "{}" else "{:(,}", inside.detail)
 
 
 def _decimals(digits: str | None) -> int:
     if not digits:
         return 0
-    return POINT_ZERO if set(digits) == {"0"} and len(digits) == 1 else min(len(digits), DECIMALS + 1)
+    return POINT_ZERO if digits == "0" else min(len(digits), DECIMALS + 1)
 
 
 def _date(shape: str) -> Form:
@@ -192,3 +245,90 @@ def _date(shape: str) -> Form:
     if date is not None:
         return Form("date", *date)
     return Form(CODE if len(shape) <= _LONGEST_CODE and " " not in shape else TEXT)
+
+
+_UNLISTED = -1
+"""In place of one of the following features: a unit that is not listed."""
+
+
+def _features(name: str) -> tuple[str, str, bool, str]:
+    """The sign and the mark of a notation, whether it has a decimal comma, and its exponent."""
+    known = KNOWN[name]
+    return known.sign, known.mark, known.decimal_comma, known.exponent
+
+
+def _is_read(known: Notation, name: str) -> bool | None:
+    """Whether numbers in another notation are read in one; None if whole ones are.
+
+    Small numbers have no mark, and positive ones no sign; whole ones no point, and perhaps nothing around.
+    """
+    if name == EITHER:
+        by_comma = known.mark == "," or (known.decimal_comma and known.mark in ("", "."))
+        return by_comma and not any(known.around)
+    other = KNOWN[name]
+    if other.mark not in ("", known.mark) or other.sign not in ("", "+", known.sign):
+        return False
+    if other.around != known.around and not _is_alike(known, other):
+        return None if name == "{}" else False
+    if known.exponent and not other.exponent:
+        return None
+    return other.decimal_comma == known.decimal_comma or None
+
+
+def _is_alike(known: Notation, other: Notation) -> bool:
+    """Whether what is around numbers is the same but for blanks, or on the side of a unit not listed."""
+    typed = [tuple(part.translate(TYPED) for part in one.around) for one in (known, other)]
+    sides = [tuple(map(bool, one.around)) for one in (known, other)]
+    return typed[0] == typed[1] or (UNKNOWN in known.pattern and sides[0] == sides[1])
+
+
+def _read_in(notation: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    known = KNOWN[notation]
+    whole = {0: 0, 3: 0} if known.mark == "." else {0: 0}
+    found = []
+    for name, places in _BY_NOTATION.items():
+        read = _is_read(known, name)
+        for place in places if read is not False else ():
+            decimals = FORMS[place].detail if read else whole.get(FORMS[place].detail)
+            if name == EITHER and known.decimal_comma:
+                decimals = 3
+            if name in EXPONENTS and notation not in EXPONENTS:
+                decimals = DECIMALS + 1
+            if decimals is not None:
+                # Only other programs write 1.0 for 1.
+                found.append((place, decimals if notation == "{}" else abs(decimals)))
+    places, decimals = np.array(found, dtype=np.intp).T
+    return places, decimals
+
+
+def _shown_by(notation: str) -> list[NDArray[np.intp]]:
+    features = _features(notation)
+    # What is around a number is shown by most of them, and so are the marks between thousands.
+    shown: tuple[str | bool, ...] = features[:1] if any(KNOWN[notation].around) else features
+    return [
+        np.array([place for place in READ_IN[notation][0] if _shows(FORMS[place].name, which, feature)])
+        for which, feature in (*enumerate(shown), (_UNLISTED, UNKNOWN in notation))
+        if feature
+    ]
+
+
+def _shows(name: str, which: int, feature: str | bool) -> bool:
+    """Whether numbers show a feature of their notation; a comma before three digits shows either kind."""
+    if which == _UNLISTED:
+        return UNKNOWN in name
+    return which == 2 or feature == "," if name == EITHER else _features(name)[which] == feature
+
+
+_BY_NOTATION: dict[str, list[int]] = {}
+for _one in FORMS:
+    if _one.family == "number":
+        _BY_NOTATION.setdefault(_one.name, []).append(PLACES[_one])
+
+READ_IN = {notation: _read_in(notation) for notation in KNOWN} | {
+    notation: (np.array([PLACES[Form("number", "{}")], PLACES[Form(CODE, notation)]]), np.zeros(2, np.intp))
+    for notation in PADDED.values()
+}
+"""Notation -> the places of forms whose numbers are read in it, and the decimals as which they count."""
+
+SHOWN_BY = {notation: _shown_by(notation) for notation in KNOWN}
+"""Notation -> for each thing that sets it apart, the places of the forms that show it."""

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .date_forms import OF_DIGITS, SHORT_DAY, SHORT_HOUR
-from .forms import CODE, DECIMALS, EITHER, FORMS, MISSING, NOTATIONS, POINT_ZERO, SENTENCE, TEXT, Form
+from ...common.forms.spelling import UNKNOWN
+from .date_forms import NUMBER_DECIMALS, OF_DIGITS, SHORT_DAY, SHORT_HOUR
+from .forms import (
+    CODE,
+    DECIMALS,
+    FORMS,
+    KNOWN,
+    MISSING,
+    PADDED,
+    PLACES,
+    POINT_ZERO,
+    READ_IN,
+    SENTENCE,
+    SHOWN_BY,
+    TEXT,
+    Form,
+)
 from .private_counts import Noisy
 
 _SEEN = 4.0
-"""A form is seen if its votes exceed so many deviations of their noise: there are several hundred forms."""
+"""A form is seen if its votes exceed so many deviations of their noise: there are some 1,700 forms."""
 
 _OTHERS_SEEN = 5.0
 """Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
-column without any, noise shows some once in 5,000 times."""
+column without any, noise shows some once in 2,000 times."""
 
 _MISSING_SEEN = 3.0
 """Missing values are seen from so many deviations on: they are one form, and usual. In a column without any,
@@ -47,11 +61,13 @@ class Numbers:
         notation: how they are written.
         decimals: digits after the point, at most; None for any.
         padded: whether all have as many, such as 1.50.
+        bare: whether whole ones have no point, such as 74 beside 79.5.
     """
 
     notation: str
     decimals: int | None
     padded: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,12 +75,15 @@ class Times:
     """A column of dates or timestamps.
 
     Attributes:
-        format: as of `strptime`; a and b are a day and a month, in an order that the values show.
+        format: as of `strptime`; a and b are a day and a month, in an order that the values show, and %N is a
+            name of a month, of names that the values show.
         detail: which parts may have one digit; see `date_forms`.
+        months: the names that stand for %b; empty for those in English.
     """
 
     format: str
     detail: int = 0
+    months: tuple[str, ...] = ()
 
     @property
     def timed(self) -> bool:
@@ -112,7 +131,7 @@ class Vote:
         filled: votes for forms of the kind.
         others: those of `missing` that are for other forms.
         instead: of texts, the vote of a column of numbers or dates, if its different values are too many to
-            be listed.
+            be listed; of numbers with a unit, that of a column of texts, if they have no unit in common.
     """
 
     kind: Kind
@@ -161,11 +180,20 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
 
     clear = sure if sure[_FILLED].any() else votes
     most = _number_or_date(votes, clear, _OF_ONE_KIND)
-    if most is not None:
+    if most is not None and not is_of_unknown_unit(most):
         return of(most)
     found = of(_of_texts(votes, clear))
+    if most is not None:
+        return replace(of(most), instead=found)
     main = _number_or_date(votes, clear, _MAIN)
-    return found if main is None or isinstance(found.kind, Words) else replace(found, instead=of(main))
+    if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
+        return found
+    return replace(found, instead=of(main))
+
+
+def is_of_unknown_unit(kind: Kind) -> bool:
+    """Whether a column is of numbers with a unit or a currency that is no part of their form."""
+    return isinstance(kind, Numbers) and UNKNOWN in kind.notation
 
 
 def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
@@ -174,19 +202,22 @@ def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
         case Numbers():
             return float(_of_notation(kind.notation, votes).sum())
         case Times():
-            return float(sum(votes[place] for place in _FAMILIES["date"] if FORMS[place].name == kind.format))
+            known = formats_read_in(kind.format)
+            return float(sum(votes[place] for place in _FAMILIES["date"] if FORMS[place].name in known))
         case Words():
             return float(votes[_FAMILIES["word"]].sum())
     return float(votes[_FILLED].sum())
 
 
 def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The votes, in which dates of digits are whole numbers unless most cells are such dates."""
+    """The votes, in which dates of digits are numbers unless most cells are such dates."""
     digits = votes[_DIGITS].sum()
     if not digits or digits >= _OF_ONE_KIND * votes[_FILLED].sum():
         return votes
     known = votes.copy()
-    known[_numbers_in("{}")[1]] += digits
+    for place in _DIGITS:
+        decimals = NUMBER_DECIMALS.get(FORMS[place].name, 0)
+        known[PLACES[Form("number", "{}", decimals)]] += votes[place]
     known[_DIGITS] = 0.0
     return known
 
@@ -208,20 +239,29 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
 
 
 def _times(votes: NDArray[np.float64]) -> Times:
-    """Dates of the most frequent format."""
-    places = _FAMILIES["date"]
-    by_format: dict[str, float] = {}
-    for place in places:
-        by_format[FORMS[place].name] = by_format.get(FORMS[place].name, 0.0) + votes[place]
-    best = max(by_format, key=lambda form: by_format[form])
+    """Dates in the format that reads most of them, of those that enough of them show."""
+    cast = {FORMS[place]: float(votes[place]) for place in _FAMILIES["date"] if votes[place] > 0}
 
-    def shows(detail: int) -> bool:
-        cast = [
-            votes[place] for place in places if FORMS[place].name == best and FORMS[place].detail & detail
-        ]
-        return bool(sum(cast) > _SHORT * by_format[best])
+    def rows(names: set[str], detail: int = -1) -> float:
+        return sum(
+            n for form, n in cast.items() if form.name in names and (detail < 0 or form.detail & detail)
+        )
 
-    return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if shows(one)))
+    shown = [form.name for form in cast if rows({form.name}) > _MARKED * rows(formats_read_in(form.name))]
+    best = max(shown, key=lambda name: rows(formats_read_in(name)))
+    read = formats_read_in(best)
+    return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if rows(read, one) > _SHORT * rows(read)))
+
+
+def formats_read_in(form: str) -> set[str]:
+    """The formats whose cells are read in one.
+
+    May is the whole name of a month and its short one, and some names are those of other languages too; where
+    the first is written 1er other days are as usual; a Z among distances from UTC is one of them.
+    """
+    named = [form, *(form.replace(*one) for one in (("%B", "%b"), ("%N", "%b"), ("%N", "%B")))]
+    named += [one.replace("%o", "%d") for one in named]
+    return {*named, *([f"{form.removesuffix('%z')}Z"] if form.endswith("%z") else [])}
 
 
 def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words | Texts:
@@ -232,37 +272,31 @@ def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words |
     if words and not clear[_NO_WORD].any():
         return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
-    return Texts(words, bool(sentences), bool(families[CODE] > all_votes / 2))
+    coded = families[CODE] + votes[_ATTACHED].sum()
+    return Texts(words, bool(sentences), bool(coded > all_votes / 2))
 
 
 def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
     """The notation of most numbers, of those that enough of them show."""
-    numbers, bare = votes[_FAMILIES["number"]].sum(), votes[_numbers_in("{}")].sum()
+    numbers, bare = votes[_FAMILIES["number"]].sum(), votes[_PLAIN_NUMBERS].sum()
 
-    def cast(notation: str) -> float:
-        return float(_of_notation(notation, votes).sum())
+    def cast(notation: str) -> tuple[float, int]:
+        # A plus is read everywhere.
+        return float(_of_notation(notation, votes).sum()), len(SHOWN_BY[notation])
 
     def is_shown(notation: str) -> bool:
-        if notation == "{}":
-            return True
-        if not (notation.startswith("{") and notation.endswith("}")):
-            return bool(numbers - bare > numbers / 2)
-        own = clear[_numbers_in(notation)].sum()
-        if notation in ("{:,}", "{,}"):
-            own += clear[_numbers_in(EITHER)].sum()
-        return bool(own > _MARKED * numbers)
+        known = KNOWN[notation]
+        if (any(known.around) or known.exponent) and numbers - bare <= numbers / 2:
+            return False
+        return all(clear[places].sum() > _MARKED * numbers for places in SHOWN_BY[notation])
 
-    return max(filter(is_shown, NOTATIONS), key=cast)
+    return max(filter(is_shown, KNOWN), key=cast)
 
 
 def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The votes that are numbers in a notation, by decimals."""
-    found = votes[_numbers_in(notation)].copy()
-    for other in _READ_TOO[notation]:
-        found += votes[_numbers_in(other)]
-    for other in _WHOLE_TOO[notation]:
-        found[1] += votes[_numbers_in(other)][1]
-    return found
+    places, decimals = READ_IN[notation]
+    return np.bincount(decimals - POINT_ZERO, votes[places], len(_DETAILS)).astype(np.float64)
 
 
 def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Numbers:
@@ -272,66 +306,40 @@ def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float6
 
     seen = decimals_in(clear) or decimals_in(votes)
     most = max(seen)
+    with_point, without = _of_notation(notation, votes)[[0, -POINT_ZERO]]
+    bare = bool(without > with_point) and notation == "{}"
     if most > DECIMALS:
-        return Numbers(notation, None)
+        return Numbers(notation, None, bare=bare)
     if most <= 0:
-        return Numbers(notation, 0)
-    return Numbers(notation, most, decimals_in(votes) == [most])
+        return Numbers(_zeros_in_front(clear) if notation == "{}" else notation, 0, bare=bare)
+    return Numbers(notation, most, decimals_in(votes) == [most], bare)
+
+
+def _zeros_in_front(clear: NDArray[np.float64]) -> str:
+    """The notation of whole numbers: with zeros in front if enough of them show it, all of one length."""
+    codes = np.array([clear[PLACES[Form(CODE, notation)]] for notation in PADDED.values()])
+    enough = codes.max() > max(_MARKED * clear[_PLAIN_NUMBERS].sum(), _OF_ONE_KIND * codes.sum())
+    return list(PADDED.values())[int(np.argmax(codes))] if enough else "{}"
 
 
 def _places(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
     return np.array([place for place, form in enumerate(FORMS) if wanted(form)], dtype=np.intp)
 
 
-def _numbers_in(notation: str) -> NDArray[np.intp]:
-    return _BY_NOTATION[notation]
-
-
-def _by_notation(notations: Iterable[str]) -> dict[str, NDArray[np.intp]]:
-    return {notation: _places(partial(_is_in, notation)) for notation in notations}
-
-
-def _is_in(notation: str, form: Form) -> bool:
-    return form.family == "number" and form.name == notation
-
-
 def _is_of(family: str, form: Form) -> bool:
     return form.family == family
 
 
-def _read_too(notation: str) -> list[str]:
-    """The other notations whose numbers, whatever their decimals, are read in a notation."""
-    found = []
-    if mark := re.search(r"\{:\(?[,' ]\}|\{:\(\}", notation):
-        # Numbers below a thousand have no mark, and positive ones no parentheses.
-        found.append(notation.replace(mark[0], "{}"))
-    if "{ ,}" in notation:
-        found.append(notation.replace("{ ,}", "{,}"))
-    if notation in ("{:,}", "{,}", "{:(,}"):
-        found.append(EITHER)
-    if notation == "{:(,}":
-        found += ["{:,}", "{:(}"]
-    return found
-
-
-def _whole_too(notation: str) -> list[str]:
-    """The other notations whose whole numbers are read in a notation: plain ones, and without decimals."""
-    known = {notation, *_read_too(notation)}
-    if "{}" in known:
-        return []
-    plain = re.sub(r"\{.*\}", "{}", notation)
-    return sorted({"{}", plain, notation.replace("{ ,}", "{: }")} - known)
-
-
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
-_BY_NOTATION = _by_notation((*NOTATIONS, EITHER))
-_READ_TOO = {notation: _read_too(notation) for notation in NOTATIONS}
-_WHOLE_TOO = {notation: _whole_too(notation) for notation in NOTATIONS}
+_PLAIN_NUMBERS = _places(lambda form: form.family == "number" and form.name == "{}")
 _FAMILIES = {
     family: _places(partial(_is_of, family)) for family in ("number", "date", "word", CODE, TEXT, SENTENCE)
 }
 _FILLED = _places(lambda form: form.family != MISSING)
 _NO_WORD = _places(lambda form: form.family not in (MISSING, "word"))
 _ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])
-_DIGITS = _places(lambda form: form.family == "date" and form.name in OF_DIGITS.values())
+_DIGITS = _places(lambda form: form.family == "date" and (form.name, form.detail) in OF_DIGITS.values())
+_ATTACHED = _places(
+    lambda form: form.family == "number" and UNKNOWN in form.name and " " not in form.name.replace("{ ", "")
+)
 _ONLY_SENTENCE = int(_places(lambda form: form.family == SENTENCE)[0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,8 @@ from ...common.data.domain import Domain
 from .asking import Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
-from .kinds import Numbers, Texts, Times, Words, kind_voted
+from .forms import FIRST
+from .kinds import Numbers, Texts, Times, Vote, Words, is_of_unknown_unit, kind_voted
 from .of_numbers import learned_numbers
 from .of_texts import different_texts, is_many, learned_labels, learned_texts, learned_words
 from .of_times import learned_times
@@ -21,6 +23,15 @@ from .private_counts import PrivateCounts
 
 _VOTES = 0.15
 """Share of the budget for the votes of all columns; the rest is shared by the columns."""
+
+_UNITS = 0.05
+"""Share of the budget, over the columns, for the units and currencies of those that have an unknown one."""
+
+_ONE_UNIT = 0.95
+"""Numbers have a unit if it is that of so many of them."""
+
+_OTHER_UNITS_SEEN = 3.0
+"""Cells of other units are seen from so many deviations on."""
 
 _OTHERS_REMARKED = 0.01
 """Cells of another kind than their column are worth a remark if they are this share of the rows."""
@@ -69,11 +80,15 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     voting = _VOTES * zcdp_rho / len(names)
     whole = zcdp_rho / len(names)
     described = learned_labels(cells, counts, rows, whole)
-    forms = counts.histograms("forms", asked, voting)
+    forms = counts.histograms("forms", asked, voting, FIRST)
     votes = {name: kind_voted(vote, records) for name, vote in forms.items()}
+    measured = [name for name, vote in votes.items() if is_of_unknown_unit(vote.kind)]
+    each = delta / max(1, sum(_takes_delta(vote) for vote in votes.values()) + len(measured))
+    for name in measured:
+        votes[name] = _with_unit(votes[name], cells, counts, name, _UNITS * whole, each)
     kinds = {name: vote.kind for name, vote in votes.items()}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words)]
-    left = (1 - _VOTES) * (zcdp_rho - whole * len(described))
+    left = (1 - _VOTES) * (zcdp_rho - whole * len(described)) - _UNITS * whole * len(measured)
     asking = Asking(cells, counts, rows, left / max(1, len(costly)))
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts)}
     different = different_texts(asking, texts)
@@ -87,7 +102,6 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     for name, kind in kinds.items():
         if isinstance(kind, Words):
             found[name] = learned_words(votes[name], forms[name], name, rows, voting)
-    each = delta / max(1, len(texts) + len(numbers))
     found |= learned_numbers(asking, numbers, votes, each)
     found |= learned_times(asking, times, votes)
     found |= learned_texts(asking, texts, votes, forms, different, each)
@@ -109,3 +123,39 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
             name for name, one in found.items() if isinstance(one, Column) and one.merged > _MOSTLY * records
         ),
     )
+
+
+def _takes_delta(vote: Vote) -> bool:
+    """Whether values of single rows may be found in a column, with a small probability."""
+    return isinstance(vote.kind, (Numbers, Texts))
+
+
+def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: float, delta: float) -> Vote:
+    """The vote of a column of numbers, in which the unit or currency of nearly all stands; or of texts.
+
+    Args:
+        vote: what its cells voted for, of an unknown unit.
+        cells: the table.
+        counts: what counts its rows.
+        name: of the column.
+        rho: cost of finding the unit, zCDP.
+        delta: with which a unit of one row may be found.
+    """
+    kind = vote.kind
+    assert isinstance(kind, Numbers)
+    assert vote.instead is not None
+    around, rows = cells.units(name)
+    places, noisy = counts.frequent("units", name, lambda: rows, rho, delta)
+    alike: dict[tuple[str, ...], float] = {}
+    for place, count in zip(places.tolist(), noisy.values.tolist(), strict=True):
+        unit = tuple(part.strip() for part in around[place])
+        alike[unit] = alike.get(unit, 0.0) + count
+    known = max(alike.values(), default=0.0)
+    if known < _ONE_UNIT * vote.filled:
+        return vote.instead
+    others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
+    if others > _OTHER_UNITS_SEEN * deviation:
+        vote = replace(vote.without(others, noisy.sigma), others=vote.others + others)
+    before, after = around[int(places[int(np.argmax(noisy.values))])]
+    number = kind.notation.partition("{")[2].partition("}")[0]
+    return replace(vote, kind=replace(kind, notation=f"{before}{{{number}}}{after}"), instead=None)

@@ -16,6 +16,17 @@ _SHARE = 4.5
 _POOR = 150.0
 """Below so many records for each deviation of that noise, ranges and texts are mostly noise."""
 
+_DESCRIBE = (
+    "by `dpmosaic domain infer DATA --out domain.json`, `dpmosaic domain review domain.json` and `dpmosaic "
+    "synthesize DATA --domain domain.json --out NEW_FOLDER`; in Python by draft = dpmosaic.draft(data), "
+    "draft.confirm() after you have reviewed it, and synthesize(data, domain=draft)"
+)
+_DESCRIBE_PEOPLE = (
+    "by `dpmosaic domain infer DATA --out domain.json`, `dpmosaic domain review domain.json` and --domain "
+    "domain.json beside --key; of related tables by `dpmosaic domain infer FOLDER --out DRAFTS`, a review of "
+    "all its files, and --relations DRAFTS/relations.toml; in Python by domain="
+)
+
 
 def weight(records: float, zcdp_rho: float, columns: int) -> float:
     """Records over the noise of a marginal of each column, if these had the whole budget.
@@ -37,7 +48,9 @@ def learning_share(weight: float) -> float:
     return min(_SHARE_OF_SMALL, max(_SHARE_OF_LARGE, _SHARE / math.sqrt(weight)))
 
 
-def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -> None:
+def check_learnable(
+    records: float, zcdp_rho: float, columns: int, spent: str, of_people: bool = False
+) -> None:
     """Refuses a table whose columns cannot be learned within the budget.
 
     Args:
@@ -45,6 +58,7 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
         zcdp_rho: the whole budget.
         columns: number of columns.
         spent: what was spent so far, in words.
+        of_people: whether records are people, and the columns theirs.
 
     Raises:
         DataError: it does not have enough rows; the message says how many it would need.
@@ -56,14 +70,11 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
     needed = round(needed, -max(0, int(math.log10(needed)) - 1))
     for spending in running():
         spending.require("--anyway")
-    what = "a column holds" if columns == 1 else f"{columns} columns hold"
+    who, whose = ("people", " of people") if of_people else ("rows", "")
+    what = f"a column{whose} holds" if columns == 1 else f"{columns} columns{whose} hold"
     raise DataError(
-        f"about {max(records, 1.0):,.0f} rows are too few to learn what {what} from a "
+        f"about {max(records, 1.0):,.0f} {who} are too few to learn what {what} from a "
         f"budget of this size, which takes about {needed:,.0f}: ranges and categories would be mostly noise. "
-        f"{spent} "
-        "Describe the columns instead, by `dpmosaic domain infer DATA --out domain.json`, "
-        "`dpmosaic domain review domain.json` and `dpmosaic synthesize DATA --domain domain.json --out "
-        "NEW_FOLDER`; in Python by draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, "
-        "and synthesize(data, domain=draft). Fewer columns, a larger epsilon or --anyway (anyway=True) go on "
-        "without a domain"
+        f"{spent} Describe the columns instead, {_DESCRIBE_PEOPLE if of_people else _DESCRIBE}. Fewer "
+        "columns, a larger epsilon or --anyway (anyway=True) go on without a domain"
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.view import View
+from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
 from .columns import Column, listed_numbers, numbers
@@ -74,14 +75,15 @@ def learned_numbers(
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
     found = asking.ranges("range", values, rulers, votes, MAGNITUDES, CLOSER)
     naming = _identifiers(asking, kinds, units, found, votes)
+    # What is listed is written as a number, which is not how others are written.
+    plain = {name for name, kind in kinds.items() if kind.notation == "{}" and not kind.padded}
     single = {
         name: unit
         for name, unit in units.items()
-        if unit is not None and name not in naming and may_be_few(found[name], unit)
-        if kinds[name].notation == "{}" and not kinds[name].padded
+        if unit is not None and name in plain - naming and may_be_few(found[name], unit)
     }
     missing = {name: vote.missing > 0 for name, vote in votes.items()}
-    few = few_numbers(asking, values, single, found, missing, REST)
+    few = few_numbers(asking, values, single, found, votes, REST)
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
         if name in naming:
@@ -90,7 +92,7 @@ def learned_numbers(
             columns[name] = None
         elif name in few:
             one = few[name]
-            listed = listed_numbers(name, one.numbers, one.usual, one.missing)
+            listed = listed_numbers(name, one.numbers, one.usual, one.missing, bare=kind.bare)
             sigma, cost = float(np.sqrt(np.mean(one.sigmas**2))), REST * asking.share
             counted = Measurement(View((name,)), one.counts, sigma, cost, sigmas=one.sigmas)
             columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
@@ -99,10 +101,15 @@ def learned_numbers(
                 {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
             )
             rest = votes[name].filled - sum(masses.values())
-            if masses and rest < max(_NO_REST * asking.records, PRESENT * votes[name].deviation):
+            if (
+                masses
+                and name in plain
+                and rest < max(_NO_REST * asking.records, PRESENT * votes[name].deviation)
+            ):
                 most = sorted(masses).index(max(masses, key=masses.__getitem__))
+                most = -1 if missing[name] and votes[name].others else most
                 unlisted = max(0.0, rest) + SURE_UNSEEN * votes[name].deviation
-                listed = listed_numbers(name, sorted(masses), most, missing[name])
+                listed = listed_numbers(name, sorted(masses), most, missing[name], bare=kind.bare)
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
                 reading = numbers(name, kind, units[name], found[name], sorted(masses))
@@ -151,7 +158,7 @@ def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> N
 
 def _unit(kind: Numbers, rounding: Noisy) -> float | None:
     """The number of which a column's numbers are multiples, as far as noisy counts tell."""
-    if kind.decimals is None:
+    if kind.decimals is None or Notation(kind.notation).exponent:
         return None
     seen = rounding.values[: len(_DIVISORS)] > PRESENT * rounding.sigma
     common = math.gcd(*(one for one, there in zip(_DIVISORS, seen, strict=True) if there)) or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from ...common.data.view import View
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, Asking, Rows, tells_missing
 from .cells import Cells
-from .columns import OTHER, Column, categories
+from .columns import BLANKS, OTHER, Column, categories
 from .forms import PLACES, Form
 from .kinds import Texts, Vote, Words
 from .private_counts import Noisy, PrivateCounts
@@ -94,7 +95,8 @@ def learned_texts(
     """
     columns: dict[str, Column | Unmodelled] = {}
     for name, kind in kinds.items():
-        share = float(different[name].above_noise(PRESENT)[0]) / max(1.0, votes[name].filled)
+        vote = votes[name]
+        share = float(different[name].above_noise(PRESENT)[0]) / max(1.0, vote.filled)
         if kind.sentences and share >= _FREE:
             columns[name] = Dropped(name)
             continue
@@ -107,25 +109,34 @@ def learned_texts(
         elif share >= _FREE and not found:
             columns[name] = Dropped(name)
         else:
+            vote = _without_listed(vote, found)
             counts = np.array([count for count, _ in found.values()])
             squares = sum(sigma**2 for _, sigma in found.values())
             spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
-            rest = float(asking.records - votes[name].missing - counts.sum())
+            rest = float(asking.records - vote.missing - counts.sum())
             other = bool(rest > spread)
             unlisted = (
                 SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
             )
-            column = categories(name, list(found), counts, votes[name].missing > 0, other, prefixes=coded)
+            column = categories(name, list(found), counts, vote.missing > 0, other, prefixes=coded)
             columns[name] = replace(
                 column,
                 unlisted=float(unlisted),
                 merged=rest if other else 0.0,
                 # Beginnings are not counted apart from all longer texts that are listed.
-                counted=None
-                if coded
-                else _count_codes(column, found, votes[name], asking.rows, asking.share),
+                counted=None if coded else _count_codes(column, found, vote, asking.rows, asking.share),
             )
     return columns
+
+
+def _without_listed(vote: Vote, found: Mapping[str, tuple[float, float]]) -> Vote:
+    """The vote without the cells that voted for no value, and whose text, such as NA, was found frequent."""
+    listed = [found[text] for text in BLANKS if text in found]
+    if not listed:
+        return vote
+    rows, sigmas = zip(*listed, strict=True)
+    fewer = vote.without(-sum(rows), math.hypot(*sigmas))
+    return fewer if tells_missing(False, fewer.missing, fewer.deviation) else replace(fewer, missing=0.0)
 
 
 def _count_codes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -13,17 +14,18 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
+from ...common.forms.month_names import CALENDARS, NAMES
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
-from .date_forms import clock_of
+from .date_forms import CLOCKS, clock_of
 from .kinds import Times, Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, OFFSET, FINEST_UNIT, NO_DATE, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.05, 0.2, 0.12
-"""Shares of a column for the order of day and month, the distance from UTC, the finest unit, dates that stand
-for none, a grid over centuries, and one around the records."""
+ORDER, MONTHS, OFFSET, FINEST_UNIT, NO_DATE, COARSE, CLOSER = 0.05, 0.1, 0.05, 0.08, 0.05, 0.2, 0.12
+"""Shares of a column for the order of day and month, the names of months, the distance from UTC, the finest
+unit, dates that stand for none, a grid over centuries, and one around the records."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -36,11 +38,15 @@ _SEEN_OF_MANY = 5.0
 """One of the dates that stand for none is seen from so many: noise shows one in a column of 10^4."""
 
 _YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31")
-"""Dates are looked for between these, those with years of two digits where such years lie; later ones count
-at the nearest."""
+"""Dates are looked for between these in fine cells, those with years of two digits where such years lie."""
 
-_DECADES = tuple(f"{year:04d}-01-01" for year in range(10, 1700, 10))
-"""Where the cells of a grid over centuries begin before that."""
+_DECADES_BEFORE, _DECADES_AFTER = (
+    tuple(f"{year:04d}-01-01" for year in years) for years in (range(10, 1700, 10), range(2310, 10000, 10))
+)
+"""Where the cells of a grid over centuries begin before that, and after it."""
+
+_LAST = "9999-12-31"
+"""The last day of the calendar."""
 
 _STAND_FOR_NONE = (
     *("0001-01-01", "1000-01-01", "1582-10-15", "1700-01-01", "1753-01-01", "1800-01-01", "1840-12-31"),
@@ -64,6 +70,9 @@ _HOURS = ("0:00", "9999:59")
 _DAY = np.datetime64("1970-01-02")
 """The end of a day, as a `Clock` counts it."""
 
+_LONGER, _WITH_SECONDS = (2, 3), (1, 3)
+"""Where `_by_day` counts durations of more than a day, and times that are not whole minutes."""
+
 _OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
 """Distances from UTC, in minutes."""
 
@@ -84,19 +93,23 @@ def learned_times(
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
     """
-    kinds = _settle_day_and_month(asking, kinds)
+    kinds = _settle_months(asking, _settle_day_and_month(asking, kinds))
     zones = _zones(asking, kinds)
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
-    clocks = {name: clock_of(kind.format, kind.detail) for name, kind in kinds.items()}
     asked = {
-        name: partial(_by_finest if clocks[name] is None else _by_day, read[name])
+        name: partial(_by_day if kind.format in CLOCKS else _by_finest, read[name])
         for name, kind in kinds.items()
         if kind.timed
     }
     finest = asking.counts.histograms("finest unit", asked, FINEST_UNIT * asking.share)
+    clocks = {
+        name: clock_of(kind.format, kind.detail, seconds=_is_seen(finest[name], _WITH_SECONDS))
+        for name, kind in kinds.items()
+        if kind.format in CLOCKS
+    }
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     moments = {
-        name: clocks[name] or Moments(kinds[name].timed, unit, timezone=zones[name])
+        name: clocks.get(name) or Moments(kinds[name].timed, unit, timezone=zones[name])
         for name, unit in granularities.items()
     }
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
@@ -105,10 +118,12 @@ def learned_times(
     rulers = {name: _ruler(name, kind, moments[name]) for name, kind in kinds.items()}
     ranges = asking.ranges("range", beside, rulers, others, COARSE, CLOSER)
     ends = {name: ruler.numbers(0, ruler.cells) for name, ruler in rulers.items()}
-    for name in kinds:
-        if clocks[name] is not None and finest[name].values[1] <= _SEEN * finest[name].sigma:
+    for name in clocks:
+        has_halves = clocks[name].has_halves
+        if has_halves or not _is_seen(finest[name], _LONGER):
             # Times of day have no margin beyond midnight.
-            ends[name] = (ends[name][0], moments[name].bound(name, "24:00"))
+            last = "23:59:59.999999" if has_halves else "24:00"
+            ends[name] = (ends[name][0], clocks[name].bound(name, last))
     found = {
         name: one.within(*ends[name])
         if one.certain or not atoms[name]
@@ -119,6 +134,7 @@ def learned_times(
         name: Column(
             times(
                 *(name, kind, granularities[name], found[name], atoms[name], zones[name]),
+                clock=clocks.get(name),
                 declared=name in asking.cells.timed,
             ),
             votes[name].missing > 0,
@@ -139,7 +155,10 @@ def _ruler(name: str, kind: Times, moments: Moments) -> Ruler:
     edges = Ruler.between(moments.bound(name, first), last_unit, 1.0).edges
     edges[-1] = last_unit + 0.5
     if (first, last) == _YEARS:
-        edges = np.append([moments.bound(name, day) - 0.5 for day in _DECADES], edges)
+        before, after = (
+            [moments.bound(name, day) - 0.5 for day in days] for days in (_DECADES_BEFORE, _DECADES_AFTER)
+        )
+        edges = np.concatenate([before, edges, after, [moments.bound(name, _LAST) + 0.5]])
     return Ruler(edges, 1.0)
 
 
@@ -209,6 +228,20 @@ def _settle_day_and_month(asking: Asking, kinds: Mapping[str, Times]) -> dict[st
     return ordered
 
 
+def _settle_months(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
+    """The formats, with the names of months that most cells have."""
+    unknown = {
+        name: partial(asking.cells.month_names, name) for name, kind in kinds.items() if "%N" in kind.format
+    }
+    noisy = asking.counts.histograms("names of months", unknown, MONTHS * asking.share)
+    settled = dict(kinds)
+    for name, seen in noisy.items():
+        rows = dict(zip(NAMES, seen.values.tolist(), strict=False))
+        months = max(CALENDARS, key=lambda names: sum(rows[month] for month in names))
+        settled[name] = replace(kinds[name], format=kinds[name].format.replace("%N", "%b"), months=months)
+    return settled
+
+
 def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     """The time zones of columns: the declared one, or of the usual distance from UTC; empty for none."""
     written = {
@@ -254,16 +287,27 @@ def _by_finest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
 
 
 def _by_day(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
-    """The number of times of a day and of its end, of longer durations, and of cells without one."""
+    """The number of times of a day and of its end, of longer durations, each of whole minutes and others.
+
+    Then of cells without one; shape (5,).
+    """
     found = read()
-    longer, none = int(np.sum(found > _DAY)), int(np.isnat(found).sum())
-    return np.array([len(found) - longer - none, longer, none], dtype=np.int64)
+    known = found[~np.isnat(found)]
+    places = 2 * (known > _DAY) + (known != known.astype("datetime64[m]"))
+    return np.append(np.bincount(places, minlength=4), len(found) - len(known)).astype(np.int64)
+
+
+def _is_seen(finest: Noisy, places: tuple[int, int]) -> bool:
+    """Whether some counts together exceed their noise."""
+    return bool(finest.values[list(places)].sum() > _SEEN * math.sqrt(len(places)) * finest.sigma)
 
 
 def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
     """The coarsest unit of which all seen times are whole numbers, and that the format can write."""
+    if "%q" in kind.format:
+        return Granularity.QUARTER
     if finest is None:
-        return Granularity.MONTH if "%d" not in kind.format else Granularity.DAY
+        return Granularity.DAY if {"%d", "%o"} & {*re.findall("%.", kind.format)} else Granularity.MONTH
     seen = np.flatnonzero(finest.values[:-1] > _SEEN * finest.sigma)
     return _GRANULARITIES[int(seen[-1]) if len(seen) else 0]
 

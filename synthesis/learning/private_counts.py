@@ -97,13 +97,16 @@ class PrivateCounts:
         (noisy,) = self._recall_or_draw([step, sigma], 1, lambda: [self._add_noise(np.array([rows]), sigma)])
         return float(noisy[0]), sigma**2
 
-    def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
+    def histograms(
+        self, step: str, asked: Mapping[str, Count], rho: float, first: int | None = None
+    ) -> dict[str, Noisy]:
         """One noisy histogram of each column.
 
         Args:
             step: what they are for, in the certificate.
             asked: for each column, what counts its rows.
             rho: cost of each, zCDP.
+            first: see `noisy_counts`.
         """
         if not asked:
             return {}
@@ -111,7 +114,7 @@ class PrivateCounts:
         noisy = self._recall_or_draw(
             [step, sigma, *asked],
             len(asked),
-            lambda: (self._add_noise(count(), sigma) for count in asked.values()),
+            lambda: (self._add_noise(count(), sigma, first) for count in asked.values()),
         )
         return {name: Noisy(values, sigma) for name, values in zip(asked, noisy, strict=True)}
 
@@ -213,10 +216,12 @@ class PrivateCounts:
         self._drawn += draws
         return _unpack(known)
 
-    def _add_noise(self, counts: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
+    def _add_noise(
+        self, counts: NDArray[np.int64], sigma: float, first: int | None = None
+    ) -> NDArray[np.float64]:
         self._drawn += 1
-        parts = self._unit.parts
-        noisy = noisy_counts(counts.astype(np.int64), sigma, self._stream.child(str(self._drawn)), parts)
+        parts, stream = self._unit.parts, self._stream.child(str(self._drawn))
+        noisy = noisy_counts(counts.astype(np.int64), sigma, stream, parts, first)
         return noisy / grid_of(sigma, parts)
 
 

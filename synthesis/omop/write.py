@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import database as databases
 from .choices import NONE, Choices
-from .model import CONDITION, DEATH, DRUG, MEASUREMENT, PERIOD, PERSON, RECORD, VERSION, VISIT
+from .model import CONDITION, DEATH, DRUG, MEASUREMENT, PERIOD, PERSON, RECORD, VERSION, VISIT, CdmTable
 
 Days = NDArray[np.int64]
 
@@ -43,8 +43,8 @@ def write(
         PERSON.name: _person_rows(people),
         PERIOD.name: _period_rows(people, choices),
         VISIT.name: _visit_rows(visits, choices),
-        CONDITION.name: _condition_rows(conditions, visits, choices),
-        DRUG.name: _drug_rows(tables[DRUG.name], visits, choices),
+        CONDITION.name: _lasting_rows(CONDITION, "condition", conditions, visits, choices),
+        DRUG.name: _lasting_rows(DRUG, "drug", tables[DRUG.name], visits, choices),
         MEASUREMENT.name: _measurement_rows(tables[MEASUREMENT.name], visits, choices),
         DEATH.name: _death_rows(people, choices),
         "concept": choices.concept,
@@ -155,21 +155,15 @@ def _visit_rows(visits: pd.DataFrame, choices: Choices) -> pd.DataFrame:
     )
 
 
-def _condition_rows(rows: pd.DataFrame, visits: pd.DataFrame, choices: Choices) -> pd.DataFrame:
-    placed, columns = _events(CONDITION.name, rows, visits)
-    columns["condition_concept_id"] = _concepts(placed["condition"])
-    columns["condition_start_date"] = _dates(placed["first"], choices)
-    columns["condition_end_date"] = _dates(_last_days(placed), choices)
-    columns["condition_type_concept_id"] = RECORD
-    return columns
-
-
-def _drug_rows(rows: pd.DataFrame, visits: pd.DataFrame, choices: Choices) -> pd.DataFrame:
-    placed, columns = _events(DRUG.name, rows, visits)
-    columns["drug_concept_id"] = _concepts(placed["drug"])
-    columns["drug_exposure_start_date"] = _dates(placed["first"], choices)
-    columns["drug_exposure_end_date"] = _dates(_last_days(placed), choices)
-    columns["drug_type_concept_id"] = RECORD
+def _lasting_rows(
+    table: CdmTable, what: str, rows: pd.DataFrame, visits: pd.DataFrame, choices: Choices
+) -> pd.DataFrame:
+    """Conditions or drugs, each from a first to a last day."""
+    placed, columns = _events(table.name, rows, visits)
+    columns[table.concept] = _concepts(placed[what])
+    columns[table.start] = _dates(placed["first"], choices)
+    columns[table.end] = _dates(_last_days(placed), choices)
+    columns[f"{what}_type_concept_id"] = RECORD
     return columns
 
 

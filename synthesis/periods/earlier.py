@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.related.steps import Steps
 from ...common.errors import DataError
 from ...curator.certificates.verify import CERTIFICATE
-from ...curator.people.certificate import PeopleCertificate
+from ...curator.people.certificate import Lifetime, PeopleCertificate
 from ...curator.people.files import earlier_certificates, file_name
-from ...curator.people.lifetime import Lifetime
 from ...curator.people.release import TABLES, Continued, load_people
 from ...curator.people.shape import numbers_on
-from ..related_frames import ROWS
+from ...curator.people.table_files import Description
+from ..related.frames import ROWS
 
 FILE = f"{TABLES}/{file_name(ROWS)}.csv"
 """The file of the rows of one of several releases, in its folder."""
@@ -28,13 +29,13 @@ class Earlier:
 
     Attributes:
         rows: its table, those of a person in their order.
-        key: column of the keys.
+        names: those of people: the column of the keys, and how they look.
         certificate: of it.
         kept: what the next one keeps.
     """
 
     rows: pd.DataFrame
-    key: str
+    names: Identifier
     certificate: PeopleCertificate
     kept: Continued
 
@@ -55,9 +56,8 @@ class Earlier:
             )
         certificates = (*earlier_certificates(certificate, folder), certificate)
         table = path.read_bytes()
-        return cls(
-            release.frames[ROWS], release.family[ROWS].foreign, certificate, Continued(table, certificates)
-        )
+        kept = Continued(table, certificates, Description.read(folder).spreadsheet_safe)
+        return cls(release.frames[ROWS], release.family.root.names, certificate, kept)
 
     @property
     def lifetime(self) -> Lifetime:
@@ -67,11 +67,13 @@ class Earlier:
 
     def people(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The first and the last row of each synthetic person, in the order of their keys."""
-        keys = self.rows[self.key]
+        keys = self.rows[self.names.name]
         first, last = self.rows[~keys.duplicated()], self.rows[~keys.duplicated(keep="last")]
-        both = (one.sort_values(self.key, kind="stable").reset_index(drop=True) for one in (first, last))
-        found = tuple(both)
-        return found[0], found[1]
+        both = [
+            one.iloc[np.argsort(self.names.numbers_in(one[self.names.name]))].reset_index(drop=True)
+            for one in (first, last)
+        ]
+        return both[0], both[1]
 
     def start(self, steps: Steps) -> float | None:
         """After which value the rows of its own period are; None in a first one, which has all rows."""

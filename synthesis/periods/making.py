@@ -16,11 +16,14 @@ from ...curator.analysis.conditions import Condition
 from ...curator.analysis.drawing import Drawing
 from ...curator.people.drawing.children import Model
 from ...curator.people.drawn import draw_table, numbers_of
+from ...curator.people.kin import Kin
 from ...curator.people.rows import records
-from ...curator.people.shape import Family, Kin, number_name
-from ..related import Asked, Making
-from ..related_frames import ROWS
-from ..related_tables import PEOPLE, Raw
+from ...curator.people.shape import Family, number_name
+from ..related.asked import Asked
+from ..related.frames import ROWS
+from ..related.keyed import PEOPLE
+from ..related.making import Making
+from ..related.tables import Raw
 from .period import NEW
 from .period_before import PeriodBefore
 

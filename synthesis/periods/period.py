@@ -21,8 +21,9 @@ from ...common.errors import DataError
 from ...curator.people.groups import column_of_groups, groups_by_mass
 from ...curator.people.shape import number_name, numbers_on, together
 from ...curator.results.raw_frames import encode_frame
-from ..related_frames import ROWS
-from ..related_tables import PEOPLE, Raw
+from ..related.frames import ROWS
+from ..related.keyed import PEOPLE
+from ..related.tables import Raw
 
 NEW = "new"
 _KNOWN = (NEW, "in the period before", "one period earlier", "longer ago")

@@ -17,8 +17,9 @@ from ...curator.people.rows import records
 from ...curator.people.shape import Family, number_name, numbers_on
 from ...curator.results.frames import typed_column
 from ...curator.results.raw_frames import encode_frame
-from ..related_frames import ROWS
-from ..related_tables import PEOPLE, Raw
+from ..related.frames import ROWS
+from ..related.keyed import PEOPLE
+from ..related.tables import Raw
 from .period import Before, Period, rows_after
 
 

@@ -17,19 +17,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ...common.data.attributes.unmodelled import WHOLE_NUMBERS
 from ...common.data.domain import Domain
 from ...common.data.related.steps import Steps, check_order
 from ...common.errors import BudgetError, DataError
-from ...curator.people.certificate import share_promise
-from ...curator.people.lifetime import Lifetime
+from ...curator.people.certificate import Lifetime, share_promise
+from ...curator.people.kin import Kin
 from ...curator.people.release import PeopleRelease
-from ...curator.people.shape import Family, Kin, number_name, numbers_on
+from ...curator.people.shape import Family, number_name, numbers_on
 from ...curator.people.tables import shown_as_real
 from ...curator.results.frames import typed_column
 from ...curator.results.raw_frames import encode_frame
-from ..related import Asked
-from ..related_frames import ROWS
-from ..related_tables import PEOPLE, Raw, read_keyed
+from ..related.asked import Asked
+from ..related.frames import ROWS
+from ..related.keyed import PEOPLE, read_keyed
+from ..related.tables import Raw
 from .earlier import FILE, Earlier, value_of
 from .making import Known, PeriodMaking
 from .period import Before, Period, domain_of_rows, domains_in, rows_after, rows_in
@@ -119,7 +121,9 @@ class Yearly:
                 f"{sharing.until!r}; name the last one of the new period"
             )
         period = Period(steps, start, end)
-        named = (people.key, order, list(people.rows.columns), [*map(Domain.digest, domains.values())])
+        named = [people.key, order, list(people.rows.columns), [*map(Domain.digest, domains.values())]]
+        # Releases before there were patterns are continued too.
+        named += [] if people.pattern == WHOLE_NUMBERS else [people.pattern]
         lifetime = _lifetime(earlier, sharing, asked, hashlib.sha256(json.dumps(named).encode()).hexdigest())
         if earlier is None:
             found, before, known = rows_in(tables, period), None, None
@@ -196,15 +200,17 @@ class Yearly:
     def _continue_rows(self, new: pd.DataFrame) -> pd.DataFrame:
         """The rows of the release before, and after them the new ones, with the keys of their people."""
         assert self.earlier is not None
-        key, first = self.earlier.key, self.earlier.people()[0]
-        held = first[key].to_numpy()
-        places = new[key].to_numpy() - 1
+        names, first = self.earlier.names, self.earlier.people()[0]
+        key, held = names.name, first[names.name].to_numpy()
+        places = names.numbers_in(new[key]) - 1
         known = places < len(held)
         _, ranks = np.unique(places[~known], return_inverse=True)
-        keys = np.empty(len(places), dtype=np.int64)
+        last = int(names.numbers_in(held).max(initial=0))
+        more = names.draw(int(ranks.max(initial=-1)) + 1, last + 1)
+        keys = np.empty(len(places), dtype=held.dtype)
         keys[known] = held[places[known]]
-        keys[~known] = held.max(initial=0) + 1 + ranks
-        new = new.assign(**{key: keys})
+        keys[~known] = more[ranks]
+        new = new.assign(**{key: pd.Series(keys, index=new.index).astype(self.earlier.rows[key].dtype)})
         for name in self._per_person:
             cells = new[name].astype(object).to_numpy(copy=True)
             cells[known] = first[name].astype(object).to_numpy()[places[known]]
@@ -260,7 +266,7 @@ def _knowledge(
         return found
     named = tuple(map(str, people.rows.columns))
     # They are in order, so that nothing is drawn.
-    published = read_keyed(earlier.rows, earlier.key, named, order, True, np.random.default_rng(0))
+    published = read_keyed(earlier.rows, earlier.names.name, named, order, True, np.random.default_rng(0))
     return replace(found, last=PeriodBefore.of(published, one_before, period, own, before))
 
 

@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from support import leaks
 from support.odd_rows import DOMAIN, NO_UTF8, ODD, as_typed, plain_rows, with_row
 from support.replayed_noise import alarms
-from support.shown import by_command, csv_of, in_python
+from support.shown import by_command, csv_of, in_python, people_in_python
 
 pytestmark = pytest.mark.slow
 
@@ -15,6 +17,7 @@ EPSILON = 30.0
 """So large that the columns of few rows are learned; the same noise is repeated, so its size is no matter."""
 
 
+DAYS = {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 12, "outside": "clip"}
 SETTINGS = {"mechanism": "independent", "epsilon": EPSILON}
 COMMAND = ("--mechanism", "independent", "--epsilon", str(EPSILON))
 
@@ -55,6 +58,58 @@ def test_the_only_row_of_a_file_shows_only_in_noisy_counts(options, tmp_path):
     none = plain_rows().iloc[:0]
     both = csv_of(none), csv_of(with_row(none, {"age": "unknown"}))
     assert alarms(by_command(tmp_path, *COMMAND, *options), *both) == set()
+
+
+def of_people(rows):
+    """Three rows of each person, in an order."""
+    table = as_typed(rows)[["age", "price", "flag", "day"]]
+    return table.assign(who=np.arange(len(rows)) // 3, day=np.datetime64("2020-01-01") + np.arange(len(rows)))
+
+
+PEOPLE = {
+    "key": "who",
+    "order": "day",
+    "epsilon": EPSILON,
+    "mechanism": "independent",
+    "progress": False,
+}
+
+
+@pytest.mark.parametrize("odd", ["a unique extreme", "the only missing cell", "a negative extreme", "maybe"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"anyway": True},
+        {"domain": {**{name: DOMAIN[name] for name in ("age", "price", "flag")}, "day": DAYS}},
+        {
+            "domain": {**{name: DOMAIN[name] for name in ("age", "price", "flag")}, "day": DAYS},
+            "series": "flag",
+        },
+    ],
+    ids=["learned", "domain", "series"],
+)
+def test_a_person_with_three_rows_shows_only_in_noisy_counts(odd, options):
+    rows = plain_rows()
+    more = with_row(with_row(with_row(rows, ODD[odd]), ODD[odd]), {})
+    # What numbers of rows cost stands in the certificate of the whole alone.
+    found = alarms(people_in_python(**PEOPLE, **options), of_people(rows), of_people(more))
+    assert found - {"cost"} == set()
+
+
+@pytest.mark.parametrize(
+    ("fault", "alarm"),
+    [
+        (leaks.a_row_weighs_as_much_as_a_person, "counts"),
+        (leaks.the_most_rows_of_a_person_end_their_bins, "asked"),
+    ],
+)
+def test_a_planted_fault_in_what_people_are_is_found(fault, alarm, monkeypatch):
+    fault(monkeypatch)
+    rows = plain_rows()
+    four = of_people(pd.concat([rows, *[plain_rows(1)] * 4], ignore_index=True)).assign(
+        who=[*np.arange(300) // 3, *[100] * 4]
+    )
+    assert alarm in alarms(people_in_python(**PEOPLE, anyway=True), of_people(rows), four)
 
 
 FAULTS = [

@@ -13,7 +13,7 @@ import dpmosaic
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.curator.people import rows as weighing
 from dpmosaic.curator.people.numbers_of_rows import classes_of, number_of_rows
-from dpmosaic.synthesis import related
+from dpmosaic.synthesis.related import describing
 from support.betting import lower_bound
 from support.one_record import Pair
 from support.related import DOMAINS, patients
@@ -103,7 +103,7 @@ def rows_that_count_as_people(monkeypatch):
 
 def all_rows_are_learned_from(monkeypatch):
     monkeypatch.setattr(
-        related.Making, "_one_row_of_each", lambda self, name: np.arange(len(self._raw[name].parent))
+        describing, "one_row_of_each", lambda tables, name, rng: np.arange(len(tables[name].parent))
     )
 
 
@@ -118,8 +118,8 @@ def the_largest_number_of_rows(monkeypatch):
         number_of_rows(name, values, sigma)
         return NumericAttribute(name, 0, 31 if seen[-1] > 100 else 15, 8, integer=True)
 
-    monkeypatch.setattr(related, "classes_of", watched)
-    monkeypatch.setattr(related, "number_of_rows", exactly)
+    monkeypatch.setattr(describing, "classes_of", watched)
+    monkeypatch.setattr(describing, "number_of_rows", exactly)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ from dpmosaic.curator.related.making import RelatedOrder
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from dpmosaic.party.institution import related as party_related
 from dpmosaic.party.institution.related import RelatedRows
-from dpmosaic.synthesis.related_over_parties import Holders, _Parts, parties_of, planned_tables
-from dpmosaic.synthesis.related_tables import read_tables
+from dpmosaic.synthesis.over_parties.holders import Holders, parties_of, planned_tables
+from dpmosaic.synthesis.over_parties.releasing import _Parts
+from dpmosaic.synthesis.related.tables import read_tables
 from support.related import DOMAINS, ORDER, RELATIONS
 
 UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
@@ -43,7 +44,8 @@ COLUMNS = {
         KnownColumn("first", "patients", Way.FIRST, "stays"),
         KnownColumn("any_code", "codes", Way.ANY, "code", groups=(1, 0, 0)),
         KnownColumn("last_ward", "stays", Way.LAST_ROW, "ward"),
-        KnownColumn("previous_ward", "stays", Way.CODE, "ward", before=True),
+        KnownColumn("previous_ward", "stays", Way.SERIES, "ward", before=True),
+        KnownColumn("previous_day", "stays", Way.CODE, "day", before=True),
         KnownColumn("ward", "stays", Way.CODE, "ward", groups=(0, 1, 1)),
         KnownColumn("step", "stays", Way.STEP, ""),
     ),

@@ -16,6 +16,7 @@ def dpmosaic(*arguments, fails=False):
         assert done.exit_code != 0
         return f"{done.exception} {done.output}"
     if done.exception is not None:
+        done.exception.add_note(done.output)
         raise done.exception
     return done.stdout
 

@@ -19,20 +19,21 @@ from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.home.home import PartyHome
 from dpmosaic.party.sources.source import FileSource, read_table
-from dpmosaic.simulations.local_network.network import LocalNetwork, program
+from dpmosaic.simulations.local_network import network as module
+from dpmosaic.simulations.local_network.network import LocalNetwork, begin, program
 from dpmosaic.simulations.parties.people import Overlap, link_tables
 from support.edits import edit
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def started_as():
-    """Each daemon is a process of the installed command."""
-
-
 @pytest.mark.parametrize("attach", [False, True])
-def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network_of, command, attach):
+def test_a_network_of_processes_releases_the_partitioned_table(
+    tmp_path, network_of, command, monkeypatch, attach
+):
+    if not attach:
+        # Each daemon is a process of the installed command, and no fork.
+        monkeypatch.setattr(module, "begin", begin)
     changes = {"rho = 0.5": "rho = 1e5"}
     network = network_of(tmp_path, changes=changes, mechanism="mosaic", attach=attach)
     with network.running():

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.slow
 
 DOMAIN = {"kind": ["x", "y"], "code": 3, "bit": 2, "ward": 4}
 PEOPLE = 150
-ALL = 'rows_per_person = "all"\n'
 
 
 def visits(path):
@@ -31,19 +30,14 @@ def visits(path):
 
 def network(folder, grid, max_rows='"all"', aligned=True):
     """A network whose parties name the person of each row."""
-    data, overlap = visits(folder / "visits.csv"), Overlap(1.0, shuffle=aligned)
+    data, overlap = visits(folder / "visits.csv"), Overlap(1.0, shuffle=True) if aligned else None
     made = LocalNetwork.create(
-        folder / "net", data, Domain.from_json(DOMAIN), grid, key="id", overlap=overlap
+        folder / "net", data, Domain.from_json(DOMAIN), grid, key="id", all_rows=True, overlap=overlap
     )
-    changes = {'mechanism = "mosaic"': 'mechanism = "independent"', "epsilon = 1.0  ": "rho = 0.5"}
-    edit(made.plan, {**changes, "delta = 1e-9": ALL, "collusions = 1": "collusions = 0"})
+    edit(made.plan, {'mechanism = "mosaic"': 'mechanism = "independent"', "epsilon = 1.0  ": "rho = 0.5"})
+    edit(made.plan, {"delta = 1e-9\n": "", "collusions = 1": "collusions = 0"})
     for name in made.all_names:
-        rule = f"min_tolerated = 0\nmax_rows_per_person = {max_rows}"
-        edit(made.party(name) / "policy.toml", {"min_tolerated = 0": rule})
-        if not aligned:
-            edit(made.party(name) / "policy.toml", {"max_alignment_rho = 1e6": ""})
-    if not aligned:
-        edit(made.plan, {"\n[alignment]": "\n# [alignment]"})
+        edit(made.party(name) / "policy.toml", {'person = "all"': f"person = {max_rows}"})
     return made
 
 

@@ -3,19 +3,23 @@
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from dpmosaic.command import app
 from dpmosaic.common.federation.card import FederationList
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.release import load_people
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
-from support.related import patients
-from support.related_network import ALL, APART, cut, network
+from support.edits import edited
+from support.related import DOMAINS, patients
+from support.related_network import APART, WHOLE, network
 from support.verifiers import failed_checks_of_people
 
 pytestmark = pytest.mark.slow
@@ -32,15 +36,15 @@ def check_ledgers(made, planned):
         assert abs(float(sum(entry.spent for entry in entries)) / planned - 1) < 1e-6
 
 
-@pytest.mark.parametrize(("grid", "slices"), [(APART, 1), ((ALL,), 2)], ids=["apart", "hospitals"])
-def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path, command, grid, slices):
+@pytest.mark.parametrize("grid", [APART, "2x1"], ids=["apart", "hospitals"])
+def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path, command, grid):
     real = patients(people=300)
 
     def in_epsilon(text):
         # Beside an alignment, whose noise is not Gaussian, epsilon is that of zCDP.
         return text.replace("rho = 10000.0", "epsilon = 10000.0\ndelta = 1e-6") if grid == APART else text
 
-    made = network(tmp_path / "net", cut(real, slices), grid, plan=in_epsilon)
+    made = network(tmp_path / "net", real, grid, plan=in_epsilon)
     out = tmp_path / "out"
     with made.running():
         assert "FIX" not in command("curator", "preflight", made.plan)
@@ -50,7 +54,7 @@ def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path
             # The alignment is made now, so the first part is reviewed.
             assert "FIX" not in command("curator", "preflight", made.plan)
     release = load_people(out)
-    assert set(release.tables) == set(ALL)
+    assert set(release.tables) == set(DOMAINS)
     assert set(release.tables["stays"]["id"]) <= set(release.tables["patients"]["id"])
     assert abs(len(release.tables["patients"]) - 300) < 60
     assert abs(len(release.tables["stays"]) / len(real["stays"]) - 1) < 0.25
@@ -61,7 +65,7 @@ def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path
     certificate = json.loads((out / "certificate.json").read_text())
     assert "person with all rows in all tables" in certificate["privacy_unit"]
     assert [one["part"] for one in planned["parts"] if one["part"].startswith("records")] == [
-        f"records {name}" for name in ALL
+        f"records {name}" for name in DOMAINS
     ]
     spent = sum(float(Fraction(one["zcdp_rho"])) for one in certificate["parts"])
     assert spent <= planned["zcdp_rho"] * (1 + 1e-9) <= RHO * (1 + 1e-6)
@@ -78,20 +82,24 @@ def test_related_tables_are_released_over_daemons_and_everybody_says_so(tmp_path
     assert found["children"]["stays"]["numbers"] < 0.1
 
 
+PAIRS = '[["ward", "day"], ["ward", "patients.sex"]]'
 SAID = '{ ever_a = { ward = ["a"] }, last_ward = { what = "last", column = "ward" } }'
 
 
-@pytest.mark.parametrize(("protocol", "slices"), [("trusted", 1), ("indicator", 2)])
-def test_places_that_hold_whole_people_need_no_masks(tmp_path, command, protocol, slices):
+@pytest.mark.parametrize(("protocol", "grid"), [("trusted", WHOLE), ("indicator", "2x1")])
+def test_places_that_hold_whole_people_need_no_masks(tmp_path, command, protocol, grid):
     real = patients(people=120)
+
+    def without_masks(text):
+        text = re.sub("(collusions|dealers) = .*\n", "", text)
+        said = {"[tables.stays]\n": f"[tables.stays]\nsummaries = {SAID}\nworkload = {PAIRS}\n"}
+        return edited(text, said | {'protocol = "masked"': f'protocol = "{protocol}"'})
+
     made = network(
         tmp_path / "net",
-        cut(real, slices),
-        (ALL,),
-        policy=lambda name, text: text.replace('["masked"]', f'["{protocol}"]'),
-        plan=lambda text: text.replace("collusions = 0", f'protocol = "{protocol}"').replace(
-            "[tables.stays]\n", f"[tables.stays]\nsummaries = {SAID}\n"
-        ),
+        real,
+        grid,
+        plan=without_masks,
     )
     out = tmp_path / "out"
     with made.running():
@@ -99,6 +107,9 @@ def test_places_that_hold_whole_people_need_no_masks(tmp_path, command, protocol
         command("curator", "release", made.plan, "--out", out)
     release = load_people(out)
     assert len(release.tables["patients"]) == 120
+    asked = {one.clique for one in release.releases["stays"].certificate.plan.workload}
+    assert {("ward", "day"), ("sex", "ward")} <= asked
+    assert ("born", "ward") not in asked
     # People without stays are no records of stays, and those with few count in part.
     stays, people = (release.releases[name].model for name in ("stays", "patients"))
     numbers = real["stays"]["id"].value_counts() / release.family["stays"].evened
@@ -178,7 +189,7 @@ def evaluated(tmp_path, command, real, out):
 
 
 def refusal(tmp_path, command, policy=None, plan=None):
-    made = network(tmp_path / "net", cut(patients(people=40), 1), (ALL,), policy=policy, plan=plan)
+    made = network(tmp_path / "net", patients(people=40), WHOLE, policy=policy, plan=plan)
     with made.running():
         return command("curator", "release", made.plan, "--out", tmp_path / "out", fails=True)
 
@@ -192,7 +203,7 @@ def refusal(tmp_path, command, policy=None, plan=None):
             ("", ""),
             "all parts of the release|max_release_rho",
         ),
-        (("lifetime_rho = 1e6", "lifetime_rho = 9e3"), ("", ""), "left of lifetime_rho"),
+        (("lifetime_rho = 1e9", "lifetime_rho = 9e3"), ("", ""), "left of lifetime_rho"),
         (('order = "day"\n', ""), ("", ""), "relates or orders 'stays' otherwise"),
     ],
 )
@@ -206,7 +217,7 @@ def test_a_party_refuses_all_parts_before_the_first_is_charged(tmp_path, command
 
 def test_people_whom_a_party_does_not_list_do_not_count(tmp_path, command):
     real = patients(people=300)
-    made = network(tmp_path / "net", cut(real, 1), APART, listed=False)
+    made = network(tmp_path / "net", real, APART, listed=False)
     out = tmp_path / "out"
     with made.running():
         command("curator", "release", made.plan, "--out", out)
@@ -217,8 +228,8 @@ def test_people_whom_a_party_does_not_list_do_not_count(tmp_path, command):
 def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, command):
     made = network(
         tmp_path / "net",
-        cut(patients(people=60), 1),
-        (ALL,),
+        patients(people=60),
+        WHOLE,
         policy=lambda name, text: text.replace("approval = false", "approval = true"),
     )
     party, out = made.party("party-1-1"), tmp_path / "out"
@@ -232,4 +243,19 @@ def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, comm
         command("curator", "resume", out)
     decided = json.loads(command("party", "releases", party, "--json"))
     assert [one["decision"] for one in decided] == ["approved"] * 5
-    assert set(load_people(out).tables) == set(ALL)
+    assert set(load_people(out).tables) == set(DOMAINS)
+
+
+@pytest.mark.parametrize("grid", [APART, "2x1"], ids=["apart", "hospitals"])
+def test_preflight_says_which_party_orders_its_tables_otherwise(tmp_path, grid):
+    def without_order(name, text):
+        return text.replace('order = "day"\n', "") if name == "party-1-2" or grid != APART else text
+
+    made = network(tmp_path / "net", patients(people=60), grid, policy=without_order)
+    with made.running():
+        done = CliRunner().invoke(app, ["curator", "preflight", str(made.plan)])
+    wrong = [line for line in done.output.splitlines() if line.startswith("FIX")]
+    assert done.exit_code == 1
+    assert all("compare belongs_to and order" in line for line in wrong), done.output
+    names = {line.split()[1].rstrip(":") for line in wrong}
+    assert names == ({"party-1-2"} if grid == APART else {"party-1-1", "party-2-1"})

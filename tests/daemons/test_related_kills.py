@@ -15,8 +15,8 @@ from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
-from support.related import patients
-from support.related_network import ALL, APART, cut, network
+from support.related import DOMAINS, patients
+from support.related_network import APART, WHOLE, network
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def interrupted(made, out, told):
 def check(made, out, entries):
     """Everybody charged each part once, what the certificate states, and the release can be verified."""
     release = load_people(out)
-    assert set(release.tables) == set(ALL)
+    assert set(release.tables) == set(DOMAINS)
     for name in made.all_names:
         with contextlib.closing(Ledger(made.party(name) / "ledger.sqlite")) as ledger:
             found = ledger.summaries()
@@ -81,7 +81,7 @@ def check(made, out, entries):
 
 
 def test_a_curator_that_dies_again_and_again_charges_nothing_twice(tmp_path):
-    made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
+    made, out = network(tmp_path / "net", patients(people=60), APART), tmp_path / "out"
     rng, deaths, calls = np.random.default_rng(1), 0, 0
     with made.running():
         while True:
@@ -101,7 +101,7 @@ def test_a_curator_that_dies_again_and_again_charges_nothing_twice(tmp_path):
 
 
 def test_a_curator_that_dies_before_and_after_it_writes_finishes(tmp_path, monkeypatch):
-    made, out = network(tmp_path / "net", cut(patients(people=60), 1), (ALL,)), tmp_path / "out"
+    made, out = network(tmp_path / "net", patients(people=60), WHOLE), tmp_path / "out"
     written, finished = [], []
 
     def dying(method, seen):
@@ -132,7 +132,7 @@ def restart(made, daemons, name):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(tmp_path, place):
-    made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
+    made, out = network(tmp_path / "net", patients(people=60), APART), tmp_path / "out"
     name, calls = made.all_names[place], []
     with made.running() as daemons:
 
@@ -148,7 +148,7 @@ def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(tmp_pa
 
 def test_a_release_that_stops_because_deliveries_are_lost_is_resumed_and_charges_nothing_twice(tmp_path):
     """A party is killed every some calls; the curator delivers nothing again before it is resumed."""
-    made, out = network(tmp_path / "net", cut(patients(people=60), 1), APART), tmp_path / "out"
+    made, out = network(tmp_path / "net", patients(people=60), APART), tmp_path / "out"
     name, stops = made.all_names[1], []
     made.plan.write_text(made.plan.read_text() + "\n[network]\naway_seconds = 0\n")
     with made.running() as daemons:

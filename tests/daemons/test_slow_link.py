@@ -9,9 +9,11 @@ import time
 
 import pytest
 
+from dpmosaic.curator.forecasting.preflight import preflight
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 
 DELAY_S = 0.03
 
@@ -108,7 +110,7 @@ def test_a_release_over_slow_links_succeeds_and_takes_longer(slow, command, tmp_
 
 
 @pytest.mark.slow
-def test_the_latency_of_a_slow_link_is_not_taken_for_a_clock_offset(slow, command):
+def test_the_latency_of_a_slow_link_is_not_taken_for_a_clock_offset(slow):
     home = CuratorHome.open(slow.folder / "curator")
     with home.links(slow.all_names, None, RetryPolicy(call_s=20)) as links:
         client = PartyClient(links[slow.all_names[0]])
@@ -116,7 +118,10 @@ def test_the_latency_of_a_slow_link_is_not_taken_for_a_clock_offset(slow, comman
         found = client.probe(2)
     assert found.upload_s >= 2 * DELAY_S
     assert abs(found.offset_s) <= found.upload_s
-    assert "FIX" not in command("curator", "preflight", slow.plan)
+    # Whether the link is fast enough hangs on the machine that delays it, and is not asked here.
+    clocks = [line for line in preflight(home, ReleasePlan.load(slow.plan)) if line.what == "clock"]
+    assert len(clocks) == len(slow.all_names)
+    assert all(line.passed for line in clocks), clocks
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ from dpmosaic.party.operating.backup import restore
 from dpmosaic.party.policies.file import FORM
 from dpmosaic.simulations.parties.partition import Grid
 from support.certificates import certificate_form
+from support.mutations import with_other_values
 
 pytestmark = pytest.mark.slow
 
@@ -158,23 +159,6 @@ RULES = [
     {"determines": {"from": "texts", "to": "sizes"}, "map": {"S": 1, "M": 2}},
     {"null": "truths", "when": {"texts": ["S"]}, "only": True},
 ]
-OTHER_VALUES = [
-    *(None, True, -1, 0, 10**290, -(10**290), 2**63, 1e300, 5e-324, 0.5, "", "auto", "\x1b[2K\u202e"),
-    *([], {}, [[]], [None], ["a", "a"], {"a": 1}, {"type": "numeric"}, "x" * 20_000, "%Y" * 60),
-    *("0001-01-01", "9999-12-31T23:59:59.999999", "%0999999d", "P-{:0499999999d}", "{:.9f}" * 30),
-    *("../../etc/passwd", "2020-01-01T00:00+25:00", list(range(3)), "1e99999999"),
-]
-
-
-def with_other_values(form, path=()):
-    """Copies of a JSON value in which one value, at any depth, is another one."""
-    yield from OTHER_VALUES
-    if isinstance(form, (dict, list)):
-        for key in form if isinstance(form, dict) else range(len(form)):
-            for other in with_other_values(form[key]):
-                copy = form.copy()
-                copy[key] = other
-                yield copy
 
 
 @pytest.mark.usefixtures("bounded_memory")

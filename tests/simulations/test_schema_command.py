@@ -5,7 +5,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import given, settings
 
@@ -21,6 +20,7 @@ from dpmosaic.party.policies import template as policy_template
 from dpmosaic.simulations.schema_command import WrittenFile, schema_of
 from support.cards import cards
 from support.kinds import domains
+from support.schemas import Draft202012Validator
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ FORMS = {
     WrittenFile.POLICY: policy_form.FORM,
     WrittenFile.DEALER: dealer_policy.FORM,
 }
-DOMAIN = jsonschema.Draft202012Validator(schema_of(WrittenFile.DOMAIN))
+DOMAIN = Draft202012Validator(schema_of(WrittenFile.DOMAIN))
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def judges():
     """For each kind of file, an independent validator of its schema."""
     schemas = {of: schema_of(of) for of in WrittenFile}
     for schema in schemas.values():
-        jsonschema.Draft202012Validator.check_schema(schema)
-    return {of: jsonschema.Draft202012Validator(schema) for of, schema in schemas.items()}
+        Draft202012Validator.check_schema(schema)
+    return {of: Draft202012Validator(schema) for of, schema in schemas.items()}
 
 
 def read(of, content):

@@ -9,7 +9,8 @@ from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
-from dpmosaic.curator.people.shape import Family, Kin, number_name
+from dpmosaic.curator.people.kin import Kin
+from dpmosaic.curator.people.shape import Family, number_name
 
 MOST = 7
 """Largest number of rows of a parent that has a code of its own."""
@@ -40,7 +41,9 @@ def families(draw, most_tables=5, most_rows=7, most_people=4):
             for place, n in enumerate(sizes[name])
         }
         rows[name] = Rows(codes, parent, size)
-        kins.append(Kin(name, None, parent=owner, evened=draw(st.integers(1, 4)) if owner else 1))
+        series = f"{name}_0" if owner and sizes[name] and draw(st.booleans()) else ""
+        evened = draw(st.integers(1, 4)) if owner else 1
+        kins.append(Kin(name, None, parent=owner, evened=evened, series=series))
     return described(Family(tuple(kins)), sizes, rows)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy import noise
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.curator.analysis.release import Release
+from dpmosaic.curator.people import rows as people_rows
 from dpmosaic.party.sources.source import FileSource
 from dpmosaic.synthesis import one_table
 from dpmosaic.synthesis.learning import choice, first_step, learning, private_counts
@@ -15,6 +17,7 @@ from dpmosaic.synthesis.learning.cells import Cells
 from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form
 from dpmosaic.synthesis.learning.kinds import Texts
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
+from dpmosaic.synthesis.related import describing
 from support.odd_rows import ROWS
 
 
@@ -23,9 +26,9 @@ def raw_counts_decide_a_kind(monkeypatch):
     exact = {}
     histograms = PrivateCounts.histograms
 
-    def peeking(self, step, asked, rho):
+    def peeking(self, step, asked, *others):
         exact.update({name: count() for name, count in asked.items()} if step == "forms" else {})
-        return histograms(self, step, asked, rho)
+        return histograms(self, step, asked, *others)
 
     def by_all_cells(vote, records):
         found = counted(vote, records)
@@ -68,7 +71,9 @@ def half_the_noise_in_one_histogram(monkeypatch):
     monkeypatch.setattr(
         PrivateCounts,
         "_add_noise",
-        lambda self, counts, sigma: noised(self, counts, sigma / (2 if len(counts) == len(FORMS) else 1)),
+        lambda self, counts, sigma, *others: noised(
+            self, counts, sigma / (2 if len(counts) == len(FORMS) else 1), *others
+        ),
     )
 
 
@@ -89,6 +94,22 @@ def one_charge_for_all_columns(monkeypatch):
 def a_row_that_counts_twice(monkeypatch):
     forms = Cells.forms
     monkeypatch.setattr(Cells, "forms", lambda self, name: 2 * forms(self, name))
+
+
+def a_row_weighs_as_much_as_a_person(monkeypatch):
+    whole = people_rows.weights
+    monkeypatch.setattr(people_rows, "weights", lambda *given: np.full_like(whole(*given), WEIGHT_PARTS))
+
+
+def the_most_rows_of_a_person_end_their_bins(monkeypatch):
+    voted = describing.Describing._number
+
+    def peeking(self, name, child, *others):
+        attribute, spent = voted(self, name, child, *others)
+        most = int(self._numbers[child].max())
+        return replace(attribute, minimum=0, maximum=most, bins=most + 1, edges=()), spent
+
+    monkeypatch.setattr(describing.Describing, "_number", peeking)
 
 
 def types_of_the_real_frame(monkeypatch):

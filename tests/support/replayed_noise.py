@@ -42,11 +42,12 @@ class Answer:
     """A noisy histogram.
 
     Attributes:
-        counts: the exact counts.
+        counts: the exact counts, of whole rows or people.
         sigma: of the noise, in counts.
         noisy: counts and noise, in units of 1/g.
         occurring: whether it counts the values that occur, of which a neighbour may have one more.
         distances: whether it holds scores, each of which one row changes by one and which are charged each.
+        parts: of a person, of which rows have some each.
     """
 
     counts: np.ndarray
@@ -54,6 +55,7 @@ class Answer:
     noisy: np.ndarray
     occurring: bool
     distances: bool = False
+    parts: int = 1
 
 
 class AskedOtherwise(Exception):
@@ -73,12 +75,13 @@ class Answers:
     given: list = field(default_factory=list)
     _occurring: bool = False
 
-    def noisy_counts(self, counts, sigma, stream, parts=1):
-        """In place of `noise.noisy_counts`, of tables of one row a person."""
-        assert parts == 1
-        counts = np.array(counts, dtype=np.int64)
-        noisy = _drawn(counts, sigma, stream) if self.noted is None else self._repeated(counts, sigma)
-        self.given.append(Answer(counts, sigma, noisy, self._occurring))
+    def noisy_counts(self, counts, sigma, stream, parts=1, first=None):
+        """In place of `noise.noisy_counts`."""
+        in_parts = np.array(counts, dtype=np.int64)
+        counts = in_parts / parts
+        again = self.noted is not None
+        noisy = self._repeated(counts, sigma) if again else _drawn(in_parts, sigma, stream, parts, first)
+        self.given.append(Answer(counts, sigma, noisy, self._occurring, parts=parts))
         return noisy
 
     def noisy_scores(self, distances, sigma, stream, parts=1):
@@ -179,9 +182,11 @@ def alarms(release, table, neighbour):
         names = {*first.seen, *second.seen}
         found |= {f"seen: {name}" for name in names if first.seen.get(name) != second.seen.get(name)}
     pairs = zip(first.answers, second.answers, strict=False)
-    if any(_shift(one, other) > 1 for one, other in pairs):
+    if any(_shift(one, other) > 1 + 1e-9 for one, other in pairs):
         found.add("counts")
-    errors = [(one.noisy / grid_of(one.sigma) - one.counts).ravel() / one.sigma for one in first.answers]
+    errors = [
+        (one.noisy / grid_of(one.sigma, one.parts) - one.counts).ravel() / one.sigma for one in first.answers
+    ]
     if any(min(_tails(each)) * len(errors) < ALPHA / 2 for each in errors if each.size):
         found.add("noise")
     if first.stated is None:
@@ -200,9 +205,9 @@ def _tails(errors):
 def _shift(one, other):
     """The squared length of the difference of two histograms; of distances, of each."""
     if one.distances:
-        return int(((one.counts - other.counts) ** 2).max())
+        return ((one.counts - other.counts) ** 2).max()
     if one.counts.size == other.counts.size:
-        return int(((one.counts - other.counts) ** 2).sum())
+        return ((one.counts - other.counts) ** 2).sum()
     short, long = sorted((one.counts, other.counts), key=len)
     place = int(np.argmax(np.append(short, 0) != long))
-    return int(((short - np.delete(long, place)) ** 2).sum() + long[place] ** 2)
+    return ((short - np.delete(long, place)) ** 2).sum() + long[place] ** 2

@@ -61,6 +61,29 @@ def _seen_of(made):
     }
 
 
+def people_in_python(**options):
+    """The same of a table with a key."""
+
+    def release(table):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            made = dpmosaic.synthesize(table, ledger=False, **options)
+        further = made.generate(20, seed=1)["rows"]
+        seen = {
+            "table": made.table.to_csv(index=False),
+            "types": "\n".join(map(repr, made.table.dtypes)),
+            "further": further.to_csv(index=False),
+            "repr": repr(made),
+            "report": made.report().html,
+            "tables": json.dumps([one.to_json() for one in made.family.tables], indent=1),
+            "certificate": json.dumps(made.certificate.to_json(), indent=1),
+            "warnings": "\n".join(str(one.message) for one in caught),
+        }
+        return seen, [one.certificate for one in made.releases.values()]
+
+    return release
+
+
 def by_command(folder, *options):
     """The same by `dpmosaic synthesize` from the octets of a CSV: what is printed, and all files by name.
 

@@ -233,3 +233,41 @@ def test_a_csv_of_any_encoding_and_separator_with_decimal_commas_is_read(encodin
     rows.to_csv(path, sep=separator, encoding=encoding, index=False)
     draft = dpmosaic.draft(path).domain
     assert (draft["größe"].minimum, draft["ort"].categories) == (0.0, ("Köln",))
+
+
+def excel(path, *sheets):
+    with pd.ExcelWriter(path) as writer:
+        for place, rows in enumerate(sheets):
+            rows.to_excel(writer, sheet_name=f"sheet{place}", index=False)
+    return path
+
+
+def test_the_only_sheet_with_cells_is_read_wherever_it_is(tmp_path):
+    path = excel(tmp_path / "rows.xlsx", pd.DataFrame(), PLAIN[["sex"]], pd.DataFrame())
+    assert read_other_file(path).rows.column("sex").to_pylist() == PLAIN["sex"].tolist()
+
+
+def test_refuses_several_sheets_with_cells(tmp_path):
+    path = excel(tmp_path / "rows.xlsx", pd.DataFrame({"see the next sheet": []}), PLAIN)
+    with pytest.raises(dpmosaic.DataError, match="expected one sheet with cells, found 2"):
+        read_other_file(path)
+
+
+def test_refuses_a_title_or_notes_beside_the_table(tmp_path):
+    title = excel(
+        tmp_path / "title.xlsx", pd.DataFrame([["sex", "age"], ["f", 30]], columns=["Ward 7", None])
+    )
+    beside = excel(
+        tmp_path / "beside.xlsx", pd.DataFrame([["f", None, "see below"]], columns=["sex", None, None])
+    )
+    for path in (title, beside):
+        with pytest.raises(dpmosaic.DataError, match="no cells beyond the columns") as refused:
+            read_other_file(path)
+        assert "age" not in str(refused.value)
+        assert "below" not in str(refused.value)
+
+
+def test_refuses_names_in_merged_cells(tmp_path):
+    path = excel(tmp_path / "rows.xlsx", pd.DataFrame([["sex", "age"], ["f", 30]], columns=[None, "person"]))
+    with pytest.raises(dpmosaic.DataError, match="without merged cells"):
+        read_other_file(path)

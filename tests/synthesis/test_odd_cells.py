@@ -23,7 +23,7 @@ from dpmosaic.synthesis.learning.asking import Rows
 from dpmosaic.synthesis.learning.cells import Cells
 from dpmosaic.synthesis.learning.learning import learn
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
-from dpmosaic.synthesis.related_tables import read_keyed
+from dpmosaic.synthesis.related.keyed import read_keyed
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import dpmosaic
 from dpmosaic.command import app
-from dpmosaic.synthesis import related
+from dpmosaic.synthesis.related import making
 
 RELATIONS = """\
 [patients]
@@ -90,7 +90,7 @@ class Killed(BaseException):
 @pytest.mark.slow
 def test_a_release_whose_process_ends_goes_on_and_is_the_same(folder, monkeypatch):
     assert released(folder, "whole").exit_code == 0
-    make, made = related.release_among, []
+    make, made = making.release_among, []
 
     def dies_at_the_second(*args, **options):
         made.append(1)
@@ -111,7 +111,7 @@ def test_a_release_whose_process_ends_goes_on_and_is_the_same(folder, monkeypatc
     }
     tables = {name: folder / f"{name}.csv" for name in DOMAINS}
     with monkeypatch.context() as patch:
-        patch.setattr(related, "release_among", dies_at_the_second)
+        patch.setattr(making, "release_among", dies_at_the_second)
         with pytest.raises(Killed):
             dpmosaic.synthesize(tables, **options)
     dpmosaic.synthesize(tables, **options)
@@ -210,7 +210,7 @@ def test_one_table_with_a_key_is_released(folder):
         (("--key", "ids"), "did you mean 'id'"),
         (("--order", "day"), "expected --key"),
         (("--key", "id", "--copies", "3"), "copies: a release of people"),
-        (("--key", "id", "--spreadsheet-safe"), "--spreadsheet-safe: a release of people"),
+        (("--key", "id", "--spreadsheet-safe", "--format", "parquet"), "expected the format csv"),
         (("--key", "id", "--rows", "3"), "rows: a release of people"),
     ],
 )
@@ -219,6 +219,28 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(folder, words, to
     assert done.exit_code != 0
     assert told in str(done.exception)
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_a_folder_without_relations_is_refused_with_the_way_to_draft_them(folder):
+    done = run("synthesize", folder, "--out", folder / "out")
+    assert "--relations beside a folder of tables" in str(done.exception)
+    assert f"dpmosaic domain infer {folder} --out DRAFTS" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_whether_a_person_has_several_rows_is_asked_before_anything_is_spent(folder):
+    few = folder / "few.csv"
+    few.write_text("id,ward\n" + "7,a\n8,b\n" * 10)
+    done = run("synthesize", few, "--out", folder / "out")
+    assert "too few to learn" in str(done.exception)
+    assert "name the column that tells people apart as key" in " ".join(done.stderr.split())
+
+
+@pytest.mark.slow
+def test_a_table_without_a_synthetic_row_is_named(folder):
+    pd.read_csv(folder / "stays.csv").head(0).to_csv(folder / "stays.csv", index=False)
+    done = released(folder, "out", "--json", "--epsilon", 50)
+    assert any("stays: no row was drawn" in note for note in json.loads(done.stdout)["warnings"])
 
 
 @pytest.mark.slow
@@ -242,8 +264,51 @@ def test_the_command_names_columns_that_a_spreadsheet_would_run(tmp_path):
         tmp_path / "domain.json",
         "--json",
     )
-    for form, told in (("csv", 1), ("parquet", 0)):
-        done = run(*called, "--seed", 1, "--no-ledger", "--format", form, "--out", tmp_path / form)
+    for form, told in (("csv", 1), ("parquet", 0), ("safe", 0)):
+        written = ("--spreadsheet-safe",) if form == "safe" else ("--format", form)
+        done = run(*called, "--seed", 1, "--no-ledger", *written, "--out", tmp_path / form)
         assert done.exit_code == 0, done.output
         notes = json.loads(done.stdout)["warnings"]
         assert sum("'rows.ward'" in note and "spreadsheet" in note for note in notes) == told
+    shown = pd.read_csv(tmp_path / "safe" / "tables" / "rows.csv")["ward"]
+    assert set(shown) == {"'=1+1", "b"}
+    tables = [dpmosaic.load_people(tmp_path / form).table for form in ("safe", "csv")]
+    assert tables[0].equals(tables[1])
+
+
+@pytest.mark.slow
+def test_more_people_are_written_with_all_that_belongs_to_them(folder, tmp_path):
+    assert released(folder, "out", "--epsilon", 20).exit_code == 0
+    asked = ("generate", folder / "out", "--people", 300, "--where", "sex=f", "--seed", 4)
+    done = run(*asked, "--out", tmp_path / "more", "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    known = dpmosaic.load_people(folder / "out")
+    found = known.generate(300, {"sex": "f"}, seed=4)
+    assert said["people"] == 300
+    assert said["tables"] == {name: len(rows) for name, rows in found.items()}
+    # A known seed labels the release, and so what is drawn from it.
+    assert "known seed" in (tmp_path / "more.NOT-FOR-RELEASE.txt").read_text()
+    for name, rows in found.items():
+        written = pd.read_csv(tmp_path / "more" / f"{name}.csv")
+        pd.testing.assert_frame_equal(written, rows, check_dtype=False)
+    assert set(found["stays"].id) <= set(found["patients"].id)
+    again = run(*asked, "--out", tmp_path / "parquet", "--format", "parquet")
+    assert "300 people" in again.output
+    for name, rows in found.items():
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "parquet" / f"{name}.parquet"), rows)
+
+
+@pytest.mark.slow
+def test_people_are_not_written_over_files_nor_asked_for_as_rows(folder, tmp_path):
+    assert released(folder, "out").exit_code == 0
+    for words, told in (
+        (("--rows", 5), "--people"),
+        ((), "--people"),
+        (("--people", 5, "--out", folder), "already exists"),
+        (("--people", 5, "--where", "age=3", "--out", tmp_path / "none"), "age"),
+    ):
+        done = run("generate", folder / "out", *words)
+        assert isinstance(done.exception, dpmosaic.DataError) or done.exit_code, words
+        assert told in f"{done.exception} {done.output}", words
+    assert not (tmp_path / "none").exists()

@@ -24,7 +24,7 @@ from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.drawn import drawn_rows
 from dpmosaic.curator.people.files import verify_people
 from dpmosaic.simulations.evaluation.related import evaluate, mean_distance
-from dpmosaic.synthesis import related
+from dpmosaic.synthesis.related import making
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
 pytestmark = pytest.mark.slow
@@ -99,14 +99,14 @@ def test_the_pairs_that_a_workload_names_are_asked_for_and_those_that_bind_table
 
 def test_each_person_has_as_many_rows_as_were_drawn(monkeypatch):
     seen = {}
-    drawn_rows = related.drawn_rows
+    drawn_rows = making.drawn_rows
 
     def watched(*arguments):
         family, rows = drawn_rows(*arguments)
         seen.update(rows)
         return family, rows
 
-    monkeypatch.setattr(related, "drawn_rows", watched)
+    monkeypatch.setattr(making, "drawn_rows", watched)
     made = release()
     for name, foreign, parent in (("stays", "id", "patients"), ("codes", "stay", "stays")):
         counts = made.frames[name][foreign].value_counts()
@@ -165,13 +165,13 @@ def _epsilon(mu, delta):
 
 def unlikely(monkeypatch):
     """The probability of so much, or so little, noise in all that was measured of weighted records."""
-    tables, records = {}, related.records
+    tables, records = {}, making.records
 
     def watched(family, name, rows):
         tables[name] = records(family, name, rows)
         return tables[name]
 
-    monkeypatch.setattr(related, "records", watched)
+    monkeypatch.setattr(making, "records", watched)
     made = release(epsilon=0.5)
     squares = freedom = 0.0
     for name, one in made.releases.items():
@@ -361,7 +361,7 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(related, "frames", full)
+        patched.setattr(making, "frames", full)
         with pytest.raises(OSError, match="no space left"):
             release(given, **options)
 

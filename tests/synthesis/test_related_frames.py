@@ -9,7 +9,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.results.keys import keys_as_texts
 from dpmosaic.curator.results.raw_frames import encode_frame
-from dpmosaic.synthesis.related_frames import frame_of, with_texts
+from dpmosaic.synthesis.related.frames import frame_of, with_texts
 
 ROWS = pd.DataFrame(
     {

@@ -52,6 +52,13 @@ def flat(**options):
     return dpmosaic.synthesize(rows, 2.0, mechanism="independent", anyway=True, **{"key": "id"} | options)
 
 
+WARDS = pd.DataFrame({"ward": ["c", "b", "a"], "beds": [7, 20, 12], "name": ["=C", "Böll", None]})
+OF_WARDS = {
+    "relations": RELATIONS | {"stays": {"id": "patients", "ward": "wards"}},
+    "public": ["wards"],
+    "domain": DOMAINS | {"stays": {"day": DOMAINS["stays"]["day"]}},
+}
+
 BAD = {
     "parent key is missing": (
         {"data": changed(patients=key_of(None))},
@@ -166,6 +173,37 @@ BAD = {
     "no delta": ({"delta": 0.0}, "delta: expected a number in"),
     "delta of one": ({"delta": 1.0}, "delta: expected a number in"),
     "replaced people": ({"adjacency": "replace-one"}, "adjacency: a release of people"),
+    "public and unknown": ({"public": ["ward"]}, "public: expected names of tables"),
+    "public and one file with another": (
+        {"data": patients() | {"Patients": WARDS}, "public": ["Patients"]},
+        "differ as those of files",
+    ),
+    "public and of people": ({"public": ["codes"]}, "expected tables that belong to no other, got 'codes'"),
+    "two parents, one of people": (
+        {"relations": RELATIONS | {"codes": {"stay": "stays", "code": "patients.id"}}},
+        "may refer to those that are public",
+    ),
+    "public key of no row": (
+        {"data": patients() | {"wards": WARDS[:2]}, **OF_WARDS},
+        "stays: expected in 'ward' a key of the public table in every row",
+    ),
+    "public key stands twice": (
+        {"data": patients() | {"wards": pd.concat([WARDS, WARDS])}, **OF_WARDS},
+        "wards: expected each key 'ward' once",
+    ),
+    "public key in a domain": (
+        {"data": patients() | {"wards": WARDS}, **OF_WARDS, "domain": DOMAINS},
+        "stays: expected a domain without 'ward'",
+    ),
+    "public without its key": (
+        {"data": patients() | {"wards": WARDS[["beds"]]}, **OF_WARDS},
+        "wards: expected the column 'ward', found none",
+    ),
+    "left out of no table": ({"drop_incomplete": ["stay"]}, r"did you mean 'stays'\?"),
+    "nothing left": (
+        {"data": changed(stays=lambda rows: rows.assign(id=-1)), "drop_incomplete": True},
+        "stays: expected rows with a key, a parent",
+    ),
     "a mechanism that reads rows": (
         {"mechanism": "dp-gan"},
         "mechanism: expected one that only adds Gaussian",
@@ -194,6 +232,8 @@ def test_bad_input_is_refused_in_one_sentence_before_anything_is_asked(options, 
         ({"order": {"rows": "day"}}, "order: expected a column or True"),
         ({"domain": {"id": 3, "ward": ["a", "b", "c"]}}, "key: expected a column that is no attribute"),
         ({"rows": 5}, "rows: a release of people"),
+        ({"public": ["rows"]}, "public: expected several tables"),
+        ({"drop_incomplete": ["rows"]}, "drop_incomplete: expected True or False"),
         ({"workload": "missing.json"}, "workload: expected a JSON file of pairs"),
         ({"workload": [("ward", "sexx")]}, r"did you mean 'sex'"),
     ],
@@ -204,6 +244,84 @@ def test_bad_choices_beside_a_key_are_refused_before_anything_is_asked(options, 
         with pytest.raises(MosaicError, match=message):
             flat(**options)
     assert not asked
+
+
+def test_the_keys_of_a_public_table_are_the_categories_of_the_column_that_refers_to_it():
+    options = {"seed": 1, "mechanism": "independent"}
+    found = release(patients() | {"wards": WARDS}, **OF_WARDS, **options)
+    listed = DOMAINS | {"stays": {"day": DOMAINS["stays"]["day"], "ward": ["c", "b", "a"]}}
+    expected = release(domain=listed, **options)
+    for name, rows in expected.tables.items():
+        assert found.tables[name].astype(str).equals(rows.astype(str))
+
+
+def test_without_a_domain_every_key_of_a_public_table_may_come(tmp_path):
+    """Ward "a" is where most are, and of "z" nobody knows."""
+    wards = pd.concat([WARDS, WARDS.head(1).assign(ward="z")], ignore_index=True)
+    stated = OF_WARDS | {"domain": {"patients": DOMAINS["patients"]}}
+    found = release(patients() | {"wards": wards}, **stated, epsilon=50.0, mechanism="mosaic", seed=1)
+    assert set(found.tables["stays"].ward) >= {"a", "b", "c"}
+    assert set(found.tables["stays"].ward) <= set(wards.ward)
+
+
+@pytest.mark.parametrize("table_format", ["csv", "parquet", "feather", "xlsx"])
+def test_a_public_table_is_saved_loaded_and_joined_as_it_is(tmp_path, table_format):
+    made = release(patients() | {"wards": WARDS}, **OF_WARDS, seed=1)
+    made.save(tmp_path / "out", table_format)
+    loaded = dpmosaic.load_people(tmp_path / "out")
+    for one in (made, loaded):
+        assert _texts(one.tables["wards"]).equals(_texts(WARDS))
+        beds = one.query("SELECT SUM(beds) AS n FROM stays JOIN wards USING (ward)").frame.n[0]
+        assert beds == made.tables["stays"].merge(WARDS, on="ward").beds.sum()
+
+
+def _texts(rows):
+    return rows.astype(object).where(rows.notna(), "").astype(str)
+
+
+def test_a_public_table_has_no_ledger(tmp_path):
+    data = patients() | {"wards": WARDS}
+    for name, rows in data.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    release({name: tmp_path / f"{name}.csv" for name in data}, **OF_WARDS)
+    ledgers = {path.name for path in tmp_path.iterdir() if path.suffix != ".csv"}
+    assert ledgers
+    assert not any(name.startswith("wards") for name in ledgers)
+
+
+def test_what_is_left_out_is_as_if_it_had_never_been_there():
+    """Rows without a key, of nobody, of a row that is left out, and without a value of the order."""
+    clean, dirty = patients(), {}
+    for name, rows in clean.items():
+        spoiled = rows.sample(30, random_state=1).astype(object)
+        spoiled.iloc[:10, spoiled.columns.get_indexer(["id" if name != "codes" else "stay"])] = None
+        if name != "patients":
+            spoiled.iloc[10:, spoiled.columns.get_indexer(["id" if name == "stays" else "stay"])] = -7
+        else:
+            spoiled["id"] = None
+        dirty[name] = pd.concat(
+            [spoiled.iloc[:15], rows.astype(object), spoiled.iloc[15:]], ignore_index=True
+        )
+    late = dirty["stays"].iloc[[20]].assign(day=None, stay=-3)
+    dirty["stays"] = pd.concat([dirty["stays"], late], ignore_index=True)
+    dirty["codes"] = pd.concat([dirty["codes"], dirty["codes"].iloc[[20]].assign(stay=-3)], ignore_index=True)
+    options = {"seed": 1, "mechanism": "independent"}
+    found, expected = release(dirty, drop_incomplete=True, **options), release(clean, **options)
+    for name, rows in expected.tables.items():
+        assert found.tables[name].astype(str).equals(rows.astype(str))
+
+
+def test_a_table_with_a_key_is_left_what_has_one(asked):
+    rows = patients()["stays"].drop(columns="stay")
+    more = rows.head(20).astype(object).assign(id=[None, " "] * 10)
+    late = rows.head(1).astype(object).assign(day=None)
+    dirty = pd.concat([more, rows.astype(object), late], ignore_index=True)
+    stated = {"key": "id", "order": "day", "domain": DOMAINS["stays"], "mechanism": "independent", "seed": 1}
+    found = dpmosaic.synthesize(dirty, 2.0, drop_incomplete=True, **stated)
+    expected = dpmosaic.synthesize(rows, 2.0, **stated)
+    assert found.tables["rows"].astype(str).equals(expected.tables["rows"].astype(str))
+    with pytest.raises(MosaicError, match="leave such rows out by drop_incomplete"):
+        dpmosaic.synthesize(dirty, 2.0, **stated)
 
 
 def test_tables_whose_names_are_one_file_are_refused(asked):

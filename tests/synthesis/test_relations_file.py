@@ -22,6 +22,9 @@ def test_all_that_a_file_can_say(tmp_path):
     found = stated(
         tmp_path,
         """
+        [wards]
+        file = "d.csv"
+        public = true
         [people]
         file = "a.csv"
         domain = "people.json"
@@ -29,17 +32,22 @@ def test_all_that_a_file_can_say(tmp_path):
         file = "b.parquet"
         belongs_to = {id = "people"}
         order = "day"
+        series = "ward"
         within = ["born", ""]
         summaries = {old = {ward = ["x", "y"]}}
         [codes]
         file = "c.csv"
         belongs_to = {stay = "stays"}
         order = true
+        drop_incomplete = true
         """,
     )
     assert found.relations == {"stays": {"id": "people"}, "codes": {"stay": "stays"}}
     assert found.order == {"stays": "day", "codes": True}
     assert found.domains == {"people": tmp_path / "people.json"}
+    assert found.series == {"stays": "ward"}
+    assert found.drop_incomplete == {"codes"}
+    assert found.public == {"wards"}
     assert found.within == {"stays": ("born", "")}
     assert found.summaries == {"stays": {"old": {"ward": ["x", "y"]}}}
 

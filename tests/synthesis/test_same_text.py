@@ -273,6 +273,37 @@ def test_columns_come_back_in_order_in_their_spelling_and_with_their_types(kind,
     pd.testing.assert_frame_equal(dpmosaic.load(tmp_path / "out").table, release.table)
 
 
+def in_two(rows, folder, as_files):
+    """People, each with one row of another table, all of whose columns but keys are these."""
+    keyed = rows.assign(id=np.arange(ROWS))
+    if not as_files:
+        return {"people": keyed, "rows": keyed}
+    for name in ("people", "rows"):
+        keyed.to_csv(folder / f"{name}.csv", index=False)
+    return {name: folder / f"{name}.csv" for name in ("people", "rows")}
+
+
+@pytest.mark.parametrize("kind", ["files", "types"])
+def test_related_tables_come_back_in_the_spelling_of_one_table(kind, tmp_path):
+    release = dpmosaic.synthesize(
+        in_two(TEXTS if kind == "files" else typed(), tmp_path, kind == "files"),
+        relations={"rows": {"id": "people"}},
+        domain={"people": DOMAIN, "rows": DOMAIN},
+        mechanism="independent",
+        epsilon=20.0,
+        seed=2,
+    )
+    release.save(tmp_path / "out")
+    loaded = dpmosaic.load_people(tmp_path / "out")
+    for name, rows in release.tables.items():
+        assert kinds_of(rows) == expected(USUAL) | {"id": "int64"}
+        cells = cells_of(tmp_path / "out" / "tables" / f"{name}.csv")
+        assert list(cells) == [*TEXTS, "id"]
+        for column, shape in SHAPES.items():
+            assert all(re.fullmatch(shape, text) for text in cells[column]), column
+        pd.testing.assert_frame_equal(loaded.tables[name], rows)
+
+
 @pytest.mark.parametrize("kind", STORED)
 def test_the_same_kind_of_frame_comes_back_and_columns_are_stored_as_they_were(kind, tmp_path):
     make, kinds = STORED[kind]

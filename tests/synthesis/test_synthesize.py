@@ -214,6 +214,10 @@ def test_a_table_of_one_column_is_released():
         ({"time_limit": 5}, DataError, "expected the mechanism 'mosaic', got 'independent'"),
         ({"domain": {"height": 3}}, DataError, "expected a column 'height'"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
+        ({"rows": 2.5}, DataError, "another whole number"),
+        ({"rows": 2**40}, DataError, "at most 1000000000; ask"),
+        ({"rows": 10**400}, DataError, "at most 1000000000; ask"),
+        ({"epsilon": 10**400}, BudgetError, "expected a positive finite number"),
         ({"data": REAL.iloc[:0], "adjacency": "zero-out"}, DataError, "the table has no rows"),
         ({"data": "nowhere.csv"}, DataError, "expected a file"),
     ],
@@ -258,7 +262,17 @@ def test_a_synthesizer_fits_and_samples_like_those_of_scikit_learn():
 
 def test_a_synthesizer_has_the_parameters_of_synthesize_for_one_table_of_one_row_a_person():
     parameters = list(inspect.signature(dpmosaic.synthesize).parameters)
-    of_people = ("key", "relations", "order", "within", "summaries", "per_person")
+    of_people = (
+        "key",
+        "relations",
+        "order",
+        "series",
+        "within",
+        "drop_incomplete",
+        "summaries",
+        "per_person",
+        "public",
+    )
     others = ("data", "checks", "out", *of_people, "releases", "until", "continues")
     assert list(dpmosaic.Synthesizer().get_params()) == [one for one in parameters if one not in others]
 
@@ -296,12 +310,13 @@ def test_the_command_has_a_time_limit_and_says_if_it_took_longer(tmp_path, monke
 
 def test_the_command_needs_one_file_and_one_folder(tmp_path):
     REAL.to_csv(tmp_path / "table.csv", index=False)
-    done = run(tmp_path / "table.csv", "--mechanism", "independent", "--out", tmp_path / "out")
+    out = tmp_path / "out"
+    done = run(tmp_path / "table.csv", "--epsilon", 3, "--mechanism", "independent", "--out", out)
     assert done.exit_code == 0, done.output
     assert "warning: no domain" in done.output
     assert "written to" in done.output
-    assert Certificate.load(tmp_path / "out" / "certificate.json").differentially_private
-    assert (tmp_path / "out" / "bins" / "domain.json").is_file()
+    assert Certificate.load(out / "certificate.json").differentially_private
+    assert (out / "bins" / "domain.json").is_file()
 
 
 def test_the_command_refuses_a_folder_with_results_before_it_reads_the_table(tmp_path):

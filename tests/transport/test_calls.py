@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import grpc
@@ -21,9 +22,9 @@ from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import Acknowledgement, Delivery, DeliveryKind
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import codec, streams
-from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
+from dpmosaic.common.wire.tls import METHODS, SERVICE, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.connection import RetryPolicy
+from dpmosaic.curator.parties.connection import GrpcConnection, RetryPolicy
 from dpmosaic.party.serving.server import PartyServer
 from support.terms import RELEASE_ID, terms_for, terms_of
 
@@ -171,6 +172,35 @@ def test_a_refusal_by_the_party_is_not_retried(loopback, error):
     with pytest.raises(type(error)):
         list(party.dial().call("Answer", [b""]))
     assert len(calls_of(party)) == 1
+
+
+def test_a_call_that_found_too_many_others_is_tried_again():
+    held, began, pauses = threading.Event(), threading.Event(), []
+
+    def answer(requests, context):
+        began.set()
+        held.wait(60)
+        yield b"answered"
+
+    server = grpc.server(ThreadPoolExecutor(2), maximum_concurrent_rpcs=1)
+    handlers = {"Answer": grpc.stream_stream_rpc_method_handler(answer)}
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+
+    def let_the_other_end(seconds):
+        pauses.append(seconds)
+        held.set()
+        first.result(60)
+
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel, ThreadPoolExecutor(1) as thread:
+        policy = RetryPolicy(call_s=60, tries=9, first_pause_s=0.01)
+        connection = GrpcConnection("north", channel, policy, let_the_other_end)
+        first = thread.submit(lambda: list(connection.call("Answer", [b""])))
+        assert began.wait(60)
+        assert list(connection.call("Answer", [b""])) == [b"answered"]
+        assert pauses
+    server.stop(0).wait()
 
 
 @pytest.mark.slow

@@ -18,26 +18,46 @@ if TYPE_CHECKING:
 NUMBERS = "HHMM"
 """The format of whole numbers, such as 930 for half past nine."""
 
-FORMATS = (NUMBERS, "HH:MM", "HH:MM:SS", "H:MM", "H:MM:SS", "MM:SS")
-"""How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need."""
+_HALVES = (" AM", "AM", " am", "am")
+
+FORMATS = (
+    *(NUMBERS, "HH:MM", "HH:MM:SS", "HH:MM:00", "H:MM", "H:MM:SS", "H:MM:00", "MM:SS"),
+    *(f"{hour}:MM:SS.{fraction}" for hour in ("HH", "H") for fraction in ("fff", "ffffff")),
+    *(f"{hour}:MM{end}{half}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for half in _HALVES),
+    *("HHhMM", "HhMM"),
+)
+"""How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need; with
+:00 values are whole minutes; with AM or am hours are those of a.m. and p.m. An h stands as in 14h05."""
+
+_BASIC = 8
+"""So many of these are named in a message."""
 
 _NUMBER = re.compile(r"(\d{0,4}?)(\d{1,2})(?:\.0*)?")
-_PARTS = re.compile(r"(?:0 days )?(\d{1,6}):(\d\d)(?::(\d\d)(?:\.\d*)?)?")
+_PARTS = re.compile(
+    r"(?:0 days )?(?P<first>\d{1,6})[:h](?P<second>\d\d)(?::(?P<third>\d\d)(?:\.(?P<fraction>\d*))?)?"
+    r"(?P<half>[ \u202f]?[AaPp][Mm])?"
+)
+
+_MICROSECONDS = {Granularity.MICROSECOND: 1, Granularity.MILLISECOND: 10**3, Granularity.SECOND: 10**6}
+"""Microseconds of the units; otherwise those of a minute."""
 
 
 @dataclass(frozen=True)
 class Clock(Moments):
     """Hours, minutes and seconds since midnight, or of a duration; more than 24 hours too.
 
-    They are counted as times since 1970 began. Seconds that the format does not write are left out.
+    They are counted as times since 1970 began. What the format does not write is left out.
     """
 
     @classmethod
     def of(cls, form: str) -> Clock:
         """What values in one of `FORMATS` are."""
-        return cls(True, Granularity.SECOND if form.endswith("SS") else Granularity.MINUTE, form)
+        fraction = form.count("f")
+        if fraction:
+            return cls(True, Granularity.MICROSECOND if fraction > 3 else Granularity.MILLISECOND, form)
+        return cls(True, Granularity.SECOND if "SS" in form else Granularity.MINUTE, form)
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file."""
         return {"type": "clock", "format": self.format}
 
@@ -45,7 +65,9 @@ class Clock(Moments):
         """Raises DataError if the attribute `name` cannot have these."""
         if self.format not in FORMATS:
             raise DataError(
-                f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS)}; fix the domain"
+                f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "
+                ".fff or .ffffff behind seconds, or AM, am or a blank and one of these, or HHhMM or HhMM; "
+                "fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
@@ -65,10 +87,10 @@ class Clock(Moments):
         rows = [cell if isinstance(cell, timedelta) else text_of(cell) for cell in cells.tolist()]
         places = {cell: place for place, cell in enumerate(dict.fromkeys(rows))}
         position = np.fromiter(map(places.__getitem__, rows), dtype=np.int64, count=len(rows))
-        seconds = [self._seconds(cell) for cell in places]
-        none = np.array([second is None for second in seconds], dtype=np.bool_)
+        read = [self._microseconds(cell) for cell in places]
+        none = np.array([one is None for one in read], dtype=np.bool_)
         empty = np.array([cell == "" for cell in places], dtype=np.bool_)
-        times = np.array([second or 0 for second in seconds], dtype="datetime64[s]").astype("datetime64[us]")
+        times = np.array([one or 0 for one in read], dtype="datetime64[us]")
         times[none] = np.datetime64("NaT")
         found = times[position]
         found[missing] = np.datetime64("NaT")
@@ -78,7 +100,9 @@ class Clock(Moments):
         """The times in the format, as text or whole numbers; None for NaT."""
         known = ~np.isnat(times)
         found = np.full(len(times), None, dtype=object)
-        found[known] = [self._text(second) for second in _seconds_of(times[known]).tolist()]
+        found[known] = [
+            self._text(one) for one in times[known].astype("datetime64[us]").astype(np.int64).tolist()
+        ]
         return found
 
     def bound(self, name: str, text: object) -> int:
@@ -87,40 +111,51 @@ class Clock(Moments):
         Raises:
             DataError: it is none.
         """
-        seconds = self._seconds(text)
-        if seconds is None:
+        read = self._microseconds(text)
+        if read is None:
             raise DataError(
-                f"attribute {name!r}: expected times such as {self._text(5400)!r}, or hours, minutes and "
-                "seconds such as '1:30:00'; fix the domain"
+                f"attribute {name!r}: expected times such as {self._text(5400 * 10**6)!r}, or hours, minutes "
+                "and seconds such as '1:30:00'; fix the domain"
             )
-        return seconds // self._per_unit
+        return read // self._per_unit
 
     def bound_text(self, unit: int) -> str:
         """The text of a unit in a domain file; `bound` reads it."""
         return str(self._text(unit * self._per_unit))
 
     @property
-    def _per_unit(self) -> int:
-        return 1 if self.granularity is Granularity.SECOND else 60
+    def has_halves(self) -> bool:
+        """Whether hours are those of a.m. and p.m., so that there is no time after one day."""
+        return self.format.endswith(("AM", "am"))
 
-    def _seconds(self, cell: object) -> int | None:
-        """The seconds that a cell states; None if it states none."""
+    @property
+    def _per_unit(self) -> int:
+        return _MICROSECONDS.get(self.granularity, 60 * 10**6)
+
+    def _microseconds(self, cell: object) -> int | None:
+        """The microseconds that a cell states; None if it states none."""
         if isinstance(cell, timedelta):
-            return cell // timedelta(seconds=1) if cell >= timedelta(0) else None
+            return cell // timedelta(microseconds=1) if cell >= timedelta(0) else None
         text = text_of(cell).strip()
-        hours, minutes, seconds = 0, 0, 0
+        hours, minutes, seconds, fraction = 0, 0, 0, ""
         if found := _PARTS.fullmatch(text):
-            first, second, third = (int(part or 0) for part in found.groups())
-            hours, minutes, seconds = first, second, third
-            if self.format == "MM:SS" and found[3] is None:
+            first, second, third = (int(found[part] or 0) for part in ("first", "second", "third"))
+            hours, minutes, seconds, fraction = first, second, third, found["fraction"] or ""
+            if found["half"]:
+                if not 1 <= hours <= 12:
+                    return None
+                hours = hours % 12 + (12 if found["half"].strip()[0] in "Pp" else 0)
+            if self.format == "MM:SS" and found["third"] is None:
                 hours, minutes, seconds = first // 60, first % 60, second
         elif self.format == NUMBERS and (found := _NUMBER.fullmatch(text)):
             hours, minutes = int(found[1] or 0), int(found[2])
         else:
             return None
-        return hours * 3600 + minutes * 60 + seconds if minutes < 60 and seconds < 60 else None
+        whole = hours * 3600 + minutes * 60 + seconds
+        return whole * 10**6 + int(f"{fraction:0<6.6}") if minutes < 60 and seconds < 60 else None
 
-    def _text(self, seconds: int) -> str | int:
+    def _text(self, microseconds: int) -> str | int:
+        seconds, fraction = divmod(microseconds, 10**6)
         minutes, second = divmod(seconds, 60)
         hours, minute = divmod(minutes, 60)
         match self.format:
@@ -128,9 +163,13 @@ class Clock(Moments):
                 return hours * 100 + minute
             case "MM:SS":
                 return f"{minutes:02d}:{second:02d}"
-        hour = f"{hours:02d}" if self.format.startswith("HH") else str(hours)
-        return f"{hour}:{minute:02d}" + (f":{second:02d}" if self.format.endswith("SS") else "")
-
-
-def _seconds_of(times: Times) -> NDArray[np.int64]:
-    return times.astype("datetime64[s]").astype(np.int64)
+        form, half = self.format, ""
+        if self.has_halves:
+            half = "PM" if hours % 24 >= 12 else "AM"
+            half = half if form[-1] == "M" else half.lower()
+            form, half, hours = form[:-2].rstrip(), " " * form.count(" ") + half, (hours - 1) % 12 + 1
+        hour = f"{hours:02d}" if form.startswith("HH") else str(hours)
+        middle = "h" if "h" in form else ":"
+        end = f":{second:02d}" if "SS" in form else ":00" if form.endswith("00") else ""
+        end += f".{fraction:06d}"[: 1 + form.count("f")] if "f" in form else ""
+        return f"{hour}{middle}{minute:02d}{end}{half}"

@@ -69,6 +69,13 @@ class TimeAttribute(Attribute):
         return replace(self, units=self.units.with_absent())
 
 
+def with_name(attribute: Attribute, name: str) -> Attribute:
+    """The same attribute under another name, which the units of times have too."""
+    if isinstance(attribute, TimeAttribute):
+        return replace(attribute, name=name, units=replace(attribute.units, name=name))
+    return replace(attribute, name=name)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
 class BinnedTimes(TimeAttribute):
     """A column of dates or timestamps whose codes are bins and atoms of whole units."""

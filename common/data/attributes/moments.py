@@ -8,6 +8,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...errors import DataError
@@ -56,6 +57,9 @@ OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
 
 _EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
 
+_NAMED = re.compile("%[bB]")
+_NAME = re.compile(r"[^\W\d_]{1,20}[.]?")
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -68,20 +72,23 @@ class Moments:
         timed: whether it holds timestamps; otherwise dates.
         granularity: see `Granularity`.
         format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
-            write days and months, and `%-H` and `%-I` hours, without a leading zero.
+            write days and months, and `%-H` and `%-I` hours, without a leading zero; `%P` writes am and pm,
+            `Q%q` quarters, as Q1, and `%o` days as in French, of which the first is 1er.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
+        months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
     """
 
     timed: bool
     granularity: Granularity
     format: str = ""
     timezone: str = ""
+    months: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file; those only that are not the default."""
         usual = Granularity.SECOND if self.timed else Granularity.DAY
-        form = {"granularity": "" if self.granularity is usual else self.granularity.value}
-        form |= {"format": self.format, "timezone": self.timezone}
+        form: dict[str, Any] = {"granularity": "" if self.granularity is usual else self.granularity.value}
+        form |= {"format": self.format, "timezone": self.timezone, "months": list(self.months)}
         return {"type": "timestamp" if self.timed else "date"} | {k: v for k, v in form.items() if v}
 
     def check(self, name: str) -> None:
@@ -92,6 +99,16 @@ class Moments:
                 'domain, or choose the type "timestamp"'
             )
         check_pattern(self.format)
+        different = {month.casefold() for month in self.months}
+        if self.months and (len(self.months) != 12 or len(different) < 12 or not _NAMED.search(self.format)):
+            raise DataError(
+                f"attribute {name!r}: months are twelve different names, of a format with %b or %B; fix the "
+                "domain"
+            )
+        if not all(_NAME.fullmatch(month) for month in self.months):
+            raise DataError(
+                f"attribute {name!r}: names of months are letters, with a full stop or none; fix the domain"
+            )
         if not isinstance(self.timezone, str):
             raise DataError(f"attribute {name!r}: timezone is text; fix the domain")
         if re.search(r"%[^%A-Za-z]*[0-9]", self.format):
@@ -172,7 +189,10 @@ class Moments:
         instants = self.instants(known)
         known = self.local(instants)
         if self.format:
-            formatted = [_format_time(time, self.format, self._zone) for time in known.tolist()]
+            whole = self.granularity is Granularity.MILLISECOND
+            formatted = [
+                _format_time(time, self.format, self._zone, whole, self.months) for time in known.tolist()
+            ]
             texts = np.array(formatted, dtype=object)
         else:
             texts = np.datetime_as_string(known, unit=self._written_unit).astype(object)
@@ -251,7 +271,7 @@ class Moments:
             match cell:
                 case str() if self.format:
                     text = cell.removesuffix(".0") if self.of_digits else cell
-                    time = datetime.strptime(text, self.format.replace("%-", "%"))
+                    time = time_in_format(text, self.format, self.months)
                 case datetime():
                     time = cell
                 case date():
@@ -273,6 +293,39 @@ class Moments:
     @property
     def _zone(self) -> zoneinfo.ZoneInfo | None:
         return zoneinfo.ZoneInfo(self.timezone) if self.timezone else None
+
+
+def time_in_format(text: str, form: str, months: tuple[str, ...] = ()) -> datetime:
+    """The time in a text of a format; see `Moments`.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if months:
+        text, form = _with_number(text, months), _NAMED.sub("%m", form)
+    if "%o" in form:
+        text, form = re.sub(r"\b1er\b", "1", text), form.replace("%o", "%d")
+    if "%q" in form:
+        text = re.sub("Q([1-4])", lambda quarter: f"Q{3 * int(quarter[1]) - 2:02d}", text)
+    return datetime.strptime(text, form.replace("%-", "%").replace("%P", "%p").replace("%q", "%m"))
+
+
+def _with_number(text: str, months: tuple[str, ...]) -> str:
+    """A text with the numbers of months in place of their names."""
+    places = _places(months)
+
+    def number(word: re.Match[str]) -> str:
+        name, stop = word[0].casefold(), ""
+        if name not in places:
+            name, stop = name.removesuffix("."), word[0][-1:]
+        return f"{places[name]:02d}{stop}" if name in places else word[0]
+
+    return _NAME.sub(number, text)
+
+
+@lru_cache
+def _places(months: tuple[str, ...]) -> Mapping[str, int]:
+    return {month.casefold(): place for place, month in enumerate(months, start=1)}
 
 
 def _shift_zone(times: Times, to: Callable[[datetime], datetime]) -> Times:
@@ -303,11 +356,30 @@ def _in_utc(time: datetime) -> datetime:
         return time.replace(tzinfo=None)
 
 
-def _format_time(time: date | None, form: str, zone: zoneinfo.ZoneInfo | None) -> str | None:
+def _format_time(
+    time: date | None,
+    form: str,
+    zone: zoneinfo.ZoneInfo | None,
+    milliseconds: bool,
+    months: tuple[str, ...],
+) -> str | None:
+    """A time in a format, whose %f are three digits of whole milliseconds."""
     if time is None:
         return None
     if isinstance(time, datetime):
         time = time.replace(tzinfo=zone)
+        form = form.replace("%f", f"{time.microsecond // 1000:03d}") if milliseconds else form
+    return format_time(time, form, months)
+
+
+def format_time(time: date, form: str, months: tuple[str, ...] = ()) -> str:
+    """A time in a format; see `Moments`."""
+    if months:
+        form = _NAMED.sub(months[time.month - 1], form)
+    if isinstance(time, datetime):
+        form = form.replace("%P", "am" if time.hour < 12 else "pm")
+    form = form.replace("%q", str((time.month + 2) // 3))
+    form = form.replace("%o", "1er" if time.day == 1 else str(time.day))
     if time.year < 1000:
         # Only some systems write four digits of such years.
         year = f"{time.year:04d}"

@@ -159,7 +159,7 @@ class NumericAttribute(Attribute):
 
     def _check_decimals(self) -> None:
         decimals = self.format.decimals
-        if decimals is None:
+        if decimals is None or self.format.exponent:
             return
         atoms = np.array(self.atoms, dtype=np.float64)
         held = self.lattice is not None and self.lattice.has_decimals(decimals)
@@ -278,7 +278,7 @@ class NumericAttribute(Attribute):
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
-        return numbers
+        return self.format.round_as_written(numbers)
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded numbers as text in the format; None if missing."""

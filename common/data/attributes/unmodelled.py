@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,16 @@ from .attribute import check_name, check_pattern
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COUNTER = re.compile(r"[^{}]*\{:0?[0-9]{0,2}d\}[^{}]*")
+_COUNTER = re.compile(r"([^{}]*)\{:0?[0-9]{0,2}d\}([^{}]*)")
+
+WHOLE_NUMBERS = "{:d}"
+"""The pattern of names that are the numbers themselves."""
+
+UUIDS = "00000000-0000-4000-8000-{:012d}"
+"""The pattern of names in the form of a UUID of version 4, which no generator draws."""
+
+UUID = re.compile(r"[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+"""The form of a UUID."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +48,27 @@ class Identifier:
             )
 
     def draw(self, rows: int, first: int = 1) -> NDArray[Any]:
-        """New names, shape (rows,); the numbers themselves for the pattern `{:d}`.
+        """New names, shape (rows,); the numbers themselves for the pattern `WHOLE_NUMBERS`.
 
         Args:
             rows: how many.
             first: number of the first.
         """
-        numbers = range(first, first + rows)
-        if self.pattern == "{:d}":
-            return np.array(numbers)
-        return np.array([self.pattern.format(number) for number in numbers], dtype=object)
+        if self.pattern == WHOLE_NUMBERS:
+            return np.arange(first, first + rows, dtype=np.int64)
+        return np.array([self.pattern.format(number) for number in range(first, first + rows)], dtype=object)
+
+    def numbers_in(self, names: Iterable[Any]) -> NDArray[np.int64]:
+        """The numbers in names as `draw` makes them, shape (names,).
+
+        Raises:
+            ValueError: one is no such name.
+        """
+        found = _COUNTER.fullmatch(self.pattern)
+        assert found is not None, "the pattern was checked"
+        before, after = map(len, found.groups())
+        texts = map(str, names)
+        return np.array([int(text[before : len(text) - after]) for text in texts], dtype=np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """The entry in a domain file."""

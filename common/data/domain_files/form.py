@@ -38,7 +38,11 @@ _NUMERIC = {
     "multiple_of": Key(Either((POSITIVE, Null())), "A number of which all values are multiples."),
     **_COUNTED,
 }
-_MOMENTS = {"granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters."), **_COUNTED}
+_MOMENTS = {
+    "granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters."),
+    "months": Key(TEXTS, "Names of the twelve months, if not in English."),
+    **_COUNTED,
+}
 _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMENTS}
 _OF_CLOCK = Key(Text(), "Hours and minutes, 8:30; by default the whole day.")
 _CLOCK = {

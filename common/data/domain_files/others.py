@@ -42,7 +42,8 @@ class Described:
     """A table as another package describes it.
 
     Attributes:
-        entries: column -> entry of a domain file; keys that bind it to other tables are not among them.
+        entries: column -> entry of a domain file; keys of other tables are not among them, and its own one is
+            an identifier. Empty if it has no columns beside keys.
         learned: columns of which it says neither bounds nor categories, so that a release learns them.
         dates: columns of dates of which it says no bounds.
         dropped: columns that may say who somebody is, and are left out.
@@ -183,9 +184,11 @@ def _tables(form: Any) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _describe(table: Mapping[str, Any], keys: Sequence[object] | set[object]) -> Described:
-    columns = {name: one for name, one in table.get("columns", {}).items() if name not in keys}
-    named = (table.get("primary_key"), *table.get("alternate_keys", ()))
-    entries = {name: _of_sdv(name, one, name in named) for name, one in columns.items()}
+    own, columns = table.get("primary_key") or table.get("sequence_key"), table.get("columns", {})
+    kept = {name for name in columns if name not in keys}
+    kept |= {own} & columns.keys() if kept and isinstance(own, str) else set()
+    named = (own, *table.get("alternate_keys", ()))
+    entries = {name: _of_sdv(name, one, name in named) for name, one in columns.items() if name in kept}
     kinds = {name: (entry["type"], entry) for name, entry in entries.items()}
     learned = [name for name, (kind, one) in kinds.items() if kind == "numeric" or one.get("open")]
     dates = [name for name, (kind, _) in kinds.items() if kind in ("date", "timestamp")]

@@ -157,7 +157,8 @@ def _moments(name: str, form: Mapping[str, Any], timed: bool) -> TimeAttribute:
     divided = next((key for key in ("after", "parts", "edges") if key in form), "bins")
     _check_form(name, form, divided)
     granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
-    moments = Moments(timed, Granularity(granularity), form.get("format", ""), form.get("timezone", ""))
+    named = form.get("format", ""), form.get("timezone", ""), tuple(form.get("months", ()))
+    moments = Moments(timed, Granularity(granularity), *named)
     if "after" in form:
         return _gap(name, form, moments)
     if "parts" in form:
@@ -178,7 +179,7 @@ def _gap(name: str, form: Mapping[str, Any], moments: Moments) -> GapAttribute:
 def _clock(name: str, form: Mapping[str, Any]) -> DateAttribute:
     _check_form(name, form, "edges" if "edges" in form else "bins")
     clock = Clock.of(form["format"])
-    bounds = {"min": "0:00", "max": clock.bound_text(clock.bound(name, "23:59:59"))}
+    bounds = {"min": "0:00", "max": clock.bound_text(clock.bound(name, "23:59:59.999999"))}
     units = _units(name, bounds | dict(form), clock)
     return DateAttribute(name, units, clock, reviewed=form.get("reviewed", True))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..attributes.attribute import Attribute
-from ..attributes.dates import GapAttribute, TimeAttribute
+from ..attributes.dates import GapAttribute, with_name
 from ..domain import Domain
 
 
@@ -26,9 +25,7 @@ def joint_domain(domains: Mapping[str, Domain]) -> Domain:
 
 
 def _named(table: str, attribute: Attribute) -> Attribute:
-    changed: dict[str, Any] = {"name": joint_name(table, attribute.name)}
-    if isinstance(attribute, TimeAttribute):
-        changed["units"] = replace(attribute.units, name=changed["name"])
-    if isinstance(attribute, GapAttribute):
-        changed["other"] = joint_name(table, attribute.other)
-    return replace(attribute, **changed)  # type: ignore[type-var]
+    named = with_name(attribute, joint_name(table, attribute.name))
+    if isinstance(named, GapAttribute):
+        named = replace(named, other=joint_name(table, named.other))
+    return named

@@ -70,6 +70,33 @@ def of_row_before(codes: Codes, first: NDArray[np.bool_], none: int) -> Codes:
     return np.where(first, none, np.roll(codes, 1))
 
 
+def last_of_series(parent: Codes, series: NDArray[np.integer]) -> Codes:
+    """The last earlier row of the same parent and the same series of each row, shape (N,); -1 for none.
+
+    Args:
+        parent: row of the parent of each row, never decreasing, shape (N,).
+        series: code of the series of each row, shape (N,).
+    """
+    size = int(series.max()) + 1 if len(series) else 1
+    named = parent.astype(np.int64) * size + series
+    places = np.argsort(named, kind="stable")
+    same = named[places[1:]] == named[places[:-1]]
+    found = np.full(len(named), -1, dtype=np.int64)
+    found[places[1:][same]] = places[:-1][same]
+    return found
+
+
+def of_series(codes: Codes, last: Codes, none: int) -> Codes:
+    """The code of the last earlier row of the same series, shape (N,).
+
+    Args:
+        codes: shape (N,).
+        last: see `last_of_series`.
+        none: the code of none.
+    """
+    return np.where(last < 0, none, codes[last])
+
+
 def weights(path: Sequence[str], rows: Mapping[str, Rows], evened: Mapping[str, int], parts: int) -> Codes:
     """In how many parts of a person each row of a table counts, shape (N,): together in all of them at most.
 

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from ....common.errors import DataError
 from ..conditions import Where
-from ..intervals import quantile_of
+from ..intervals import INFERRED, MEASURED, NOTHING_KNOWN, quantile_of
 from ..published import Published
+from ..totals import Totals
+from .draws import draw_sums, ends_of
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable
 from .places import Places
@@ -19,8 +21,14 @@ Array = NDArray[np.float64]
 
 UNKNOWN_SPREAD = "no interval: the noise is too large for the spread of a column"
 
-_MOST_SPREAD_NOISE = 0.3
+_MOST_SPREAD_NOISE = 0.5
 """Largest relative standard error of a column's variance at which there is an interval."""
+
+_LEAST_POSSIBLE = 0.5
+"""Least share of the draws that have to be possible for a table, or there is no interval."""
+
+_NOTHING = 0.9
+"""An interval that holds all correlations of up to this size says nothing."""
 
 
 def correlation(
@@ -35,7 +43,7 @@ def correlation(
     """The correlation of two columns over the rows in which both are known.
 
     From five sums over the real table: of both columns, of their squares and of their product. The interval
-    is that of Fisher's z, so it stays within -1 and 1.
+    is that of draws of these sums that a table may have, so it stays within -1 and 1.
 
     Args:
         published: the release.
@@ -48,7 +56,8 @@ def correlation(
     Raises:
         DataError: an argument does not fit the release, or a column has one value.
     """
-    target, z = Target.parse(of), quantile_of(level)
+    target = Target.parse(of)
+    quantile_of(level)
     if one == other:
         raise DataError("expected two columns, got one twice; name another")
     places = Places.of(published, (one, other), where)
@@ -94,12 +103,14 @@ def correlation(
         float(np.sqrt(by @ about[np.ix_(kept, kept)] @ by)) / (count * spread)
         for by, kept, spread in zip(spreads, ([0, 1, 2, 3], [0, 2, 1, 4]), (spread_u, spread_v), strict=True)
     )
-    note = withheld(published, (one, other))
-    if abs(estimate) >= 1 or unsure > _MOST_SPREAD_NOISE:
+    low, high, note = _interval(found, target, level)
+    if unsure > _MOST_SPREAD_NOISE:
         note = UNKNOWN_SPREAD
-    half = z * float(errors.total(target)[0]) / (1 - min(abs(estimate), 0.999) ** 2)
-    middle = np.arctanh(np.clip(estimate, -0.999, 0.999))
-    low, high = (np.nan, np.nan) if note else np.tanh([middle - half, middle + half])
+    note = withheld(published, (one, other)) or note
+    if note:
+        low = high = np.nan
+    elif reach[0] < MEASURED:
+        note = INFERRED
     return Estimates(
         (f"{one}, {other}",),
         np.array([np.clip(estimate, -1, 1)]),
@@ -112,6 +123,20 @@ def correlation(
         target,
         level,
     )
+
+
+def _interval(found: Totals, target: Target, level: float) -> tuple[float, float, str]:
+    """The interval of the correlation that six sums make, and what is to be said of it."""
+    count, *sums = draw_sums(found.values, found.covariance(target is Target.POPULATION)).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_u, mean_v, square_u, square_v, product = (value / count for value in sums)
+        root = np.sqrt((square_u - mean_u**2) * (square_v - mean_v**2))
+        drawn = (product - mean_u * mean_v) / root
+    possible = np.isfinite(drawn) & (np.abs(drawn) <= 1)
+    if possible.mean() < _LEAST_POSSIBLE:
+        return np.nan, np.nan, UNKNOWN_SPREAD
+    (low,), (high,) = ends_of(drawn[possible, None], level)
+    return float(low), float(high), NOTHING_KNOWN if low < -_NOTHING and high > _NOTHING else ""
 
 
 def _unknown(name: str, released: float, of: Target, level: float) -> Estimates:

@@ -31,6 +31,7 @@ class Design:
 
     Attributes:
         names: of the coefficients, the intercept first.
+        terms: of each coefficient the term of the formula; several belong to a category.
         places: where the columns are known.
         regressors: shape (places, p).
         response: shape (places,).
@@ -40,6 +41,7 @@ class Design:
     """
 
     names: tuple[str, ...]
+    terms: tuple[str, ...]
     places: Places
     regressors: Array
     response: Array
@@ -72,6 +74,7 @@ class Design:
         return replace(
             self,
             names=tuple(name for name in self.names if name not in separated),
+            terms=tuple(term for term, stays in zip(self.terms, kept, strict=True) if stays),
             regressors=self.regressors[:, kept] * used[:, None],
             response=self.response * used,
             used=used,
@@ -110,15 +113,17 @@ class Design:
         used = selected.rows & ~np.isnan(values)
         for name in columns[1:]:
             used &= ~places.frame[name].isna().to_numpy()
-        names, found = [INTERCEPT], [np.ones(len(values))]
+        names, terms, found = [INTERCEPT], [INTERCEPT], [np.ones(len(values))]
         for term in regressors:
             name = term.name
             if is_number(places, term):
                 names.append(name)
+                terms.append(name)
                 found.append(np.nan_to_num(numbers_at(places, term, used)))
                 continue
             for level in _contrasts(published, term.column, used[places.own]):
                 names.append(f"{name}={level}")
+                terms.append(name)
                 found.append(rows_at(places, term.column, level).astype(np.float64))
             if len(names) > MOST_COEFFICIENTS:
                 raise DataError(
@@ -131,6 +136,7 @@ class Design:
             )
         return cls(
             tuple(names),
+            tuple(terms),
             places,
             np.column_stack(found) * used[:, None],
             np.nan_to_num(values) * used,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..totals import Support, Totals, totals
+from ..terms import Support
+from ..totals import Sums, Totals
 from .places import Places
 
 Array = NDArray[np.float64]
@@ -29,7 +30,7 @@ class RealTable:
             columns: on which the functions depend, of those of the places.
         """
         domain = places.domain
-        self._evidence, self._own = places.evidence, places.own
+        self._own = places.own
         clique = domain.canonical(dict.fromkeys(columns))
         codes = np.column_stack([places.rows.column(name).astype(np.int64) for name in clique])
         cells = _ranks(codes)
@@ -41,7 +42,7 @@ class RealTable:
         self.rows = int(places.own.sum())
         held = np.bincount(self._place[places.own], minlength=len(counts)).astype(np.float64)
         weights = held * (self.records / self.rows)
-        self._support = Support(clique, codes[first], weights)
+        self._sums = Sums.of(places.evidence, Support(clique, codes[first], weights))
 
     def totals(self, functions: Array, covariances: bool = True) -> Totals:
         """Sums over the real table.
@@ -57,7 +58,7 @@ class RealTable:
         inside = None
         if covariances and np.abs(rest).max(initial=0) > 1e-9 * np.abs(functions).max(initial=0):
             inside = rest.T @ rest * (self.records / self.rows)
-        return totals(self._evidence, self._support, means, inside)
+        return self._sums.totals(means, inside)
 
 
 def _ranks(codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,15 +2,15 @@
 
 The coefficients theta solve sum over records of m(record; theta) = 0. The sum is estimated from the noisy
 measurements at the coefficients of the synthetic table, and Newton steps with the estimated derivative lead
-to the coefficients of the real table. Their covariance is that of the sums, times the inverse derivative at
-both sides (a sandwich), so that it assumes no model of the residuals.
+to the coefficients of the real table. Their errors are those of the sums, times the inverse derivative at
+both sides (a sandwich), so that they assume no model of the residuals; intervals count the derivative's, too.
 
 Source: van der Vaart, Asymptotic statistics (1998), section 5.7, one-step estimators; Huber (1967).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,48 +18,36 @@ from numpy.typing import NDArray
 
 from ....common.errors import DataError
 from ..conditions import Where
-from ..intervals import INFERRED, MEASURED, quantile_of
+from ..intervals import INFERRED, MEASURED, NOTHING_KNOWN, quantile_of
 from ..published import Published
+from .coefficients import (
+    FARTHEST_COEFFICIENT,
+    LINEAR,
+    LOGISTIC,
+    NEWTON_STEPS,
+    Link,
+    Solved,
+    alone,
+    derivative_of,
+    draw_steps,
+    follow_bends,
+    solve,
+)
 from .design import Design
+from .draws import ends_of
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable
 from .unseen import withheld
 
 Array = NDArray[np.float64]
 
-MOST_NOISE = 0.3
-"""Largest relative error of the derivative, in units of each coefficient, at which intervals are given."""
-
 UNSTABLE = "no interval: too few records for so much noise, or too little was measured"
 SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
 COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
 
-_FARTHEST_COEFFICIENT = 2.0
-"""Largest difference between a coefficient of the release and of the real table: log odds for one standard
-deviation."""
 
-_NEWTON_STEPS = 25
-_SURELY = 2.0
-"""Standard errors that the records of a category with either response have to be above zero."""
-
-_STEP_TOLERANCE = 0.1
-"""In standard errors of a random sample; sums over the real table are not computed to more than that."""
-
-
-class Link(NamedTuple):
-    """How the mean of the response depends on the linear predictor."""
-
-    mean: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
-
-
-def _logistic(predictor: Array) -> Array:
-    found: Array = 0.5 * (1 + np.tanh(predictor / 2))
-    return found
-
-
-LINEAR = Link(lambda predictor: predictor, lambda predictor: np.ones_like(predictor))
-LOGISTIC = Link(_logistic, lambda predictor: _logistic(predictor) * _logistic(-predictor))
+_ROWS_OF_BENDS = 2_000
+"""Rows of the release, which are in random order, that say how the equations bend."""
 
 
 def linear(
@@ -134,47 +122,115 @@ class Fit(NamedTuple):
 
 def fit_regression(published: Published, design: Design, link: Link, of: str, level: float = 0.95) -> Fit:
     """A regression, see `linear` and `logistic`."""
-    z, target = quantile_of(level), Target.parse(of)
-    tail = withheld(published, design.columns)
+    target = Target.parse(of)
+    quantile_of(level)
     real = RealTable(design.places, design.columns)
     scale, scaled = _standardise(design)
     released = _synthetic_coefficients(scaled, design, link)
-    solved = _solve(real, scaled, design, link, released)
-    before, p = scale @ released, len(released)
-    if solved.derivative is None:
-        errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
-        after, covariance = reach, np.full((p, p), np.nan)
-    else:
-        after, free = scale @ solved.theta, np.flatnonzero(solved.free)
-        residuals = design.response - design.used * link.mean(scaled @ solved.theta)
-        inverse = np.linalg.inv(solved.derivative[np.ix_(free, free)])
-        found = real.totals((scaled[:, free] * residuals[:, None]) @ inverse @ scale[:, free].T)
-        errors, reach = Errors.of(found), found.reach
-        covariance = found.covariance(target is Target.POPULATION)
-        covariance[~solved.free] = covariance[:, ~solved.free] = np.nan
-        notes = tuple(UNSTABLE if not settled else "" for settled in solved.free)
-        for array in (*errors, reach):
-            array[~solved.free] = np.nan
-    notes = tuple(note or tail for note in notes)
-    half = z * errors.total(target)
-    half[[bool(note) for note in notes]] = np.nan
-    notes = tuple(
-        note or (INFERRED if share < MEASURED else "") for note, share in zip(notes, reach, strict=True)
-    )
+    solved = solve(real, scaled, design, link, released)
+    found = _in_the_real_table(real, scale, scaled, design, link, solved, target, level)
+    notes = np.where(solved.free, found.notes, UNSTABLE)
+    if tail := withheld(published, design.columns):
+        notes[:] = tail
+    given = np.isin(notes.astype(str), ("", INFERRED))
     more = np.full(len(design.separated), np.nan)
     estimates = Estimates(
         (*design.names, *design.separated),
-        np.append(after, more),
-        np.append(after - half, more),
-        np.append(after + half, more),
-        np.append(before, more),
-        Errors(*(np.append(array, more) for array in errors)),
-        np.append(reach, more),
-        (*notes, *(SEPARATED for _ in more)),
+        np.append(found.estimate, more),
+        np.append(np.where(given, found.low, np.nan), more),
+        np.append(np.where(given, found.high, np.nan), more),
+        np.append(scale @ released, more),
+        Errors(*(np.append(np.where(solved.free, array, np.nan), more) for array in found.errors)),
+        np.append(np.where(solved.free, found.reach, np.nan), more),
+        (*map(str, notes), *(SEPARATED for _ in more)),
         target,
         level,
     )
-    return Fit(estimates, covariance)
+    return Fit(estimates, found.covariance)
+
+
+class _Found(NamedTuple):
+    """What is found of the coefficients that are not separated; each of shape (p,), NaN where unknown.
+
+    Attributes:
+        estimate: coefficients.
+        low: lower ends of their intervals.
+        high: upper ends.
+        errors: by their causes.
+        reach: see `Totals.reach`.
+        notes: of the intervals.
+        covariance: see `Fit`.
+    """
+
+    estimate: Array
+    low: Array
+    high: Array
+    errors: Errors
+    reach: Array
+    notes: NDArray[np.object_]
+    covariance: Array
+
+
+def _in_the_real_table(
+    real: RealTable,
+    scale: Array,
+    scaled: Array,
+    design: Design,
+    link: Link,
+    solved: Solved,
+    target: Target,
+    level: float,
+) -> _Found:
+    """The coefficients, in the given units, with intervals from draws of the equations.
+
+    Args:
+        real: the table.
+        scale: from the coefficients of standardised regressors to the given ones', shape (p, p).
+        scaled: standardised regressors, shape (places, p).
+        design: of the regression.
+        link: of its response.
+        solved: the solution of the equations.
+        target: of the intervals.
+        level: of the intervals.
+    """
+    p = len(solved.theta)
+    unknown, notes = np.full(p, np.nan), np.full(p, COLLINEAR, object)
+    if solved.derivative is None or not solved.free.any():
+        estimate = unknown if solved.derivative is None else scale @ solved.theta
+        covariance = np.full((p, p), np.nan)
+        return _Found(estimate, unknown, unknown, Errors.unknown(p), unknown, notes, covariance)
+    free = np.flatnonzero(solved.free)
+    residuals = design.response - design.used * link.mean(scaled @ solved.theta)
+    found = real.totals(scaled[:, free] * residuals[:, None])
+    by = scale[:, free] @ np.linalg.inv(solved.derivative[np.ix_(free, free)])
+    about = found.covariance(target is Target.POPULATION)
+    covariance = by @ about @ by.T
+    covariance[~solved.settled] = covariance[:, ~solved.settled] = np.nan
+    rows = design.used & design.places.own
+    straight = np.array(ends_of(_draw_steps(solved, about, target) @ scale.T, level))
+    used, estimate = scaled[rows][:_ROWS_OF_BENDS], scale @ solved.theta
+    along = alone(used, scale, link, solved.theta)
+    low, high = estimate + follow_bends(straight, along, used @ solved.theta, link)
+    # Of one regressor, a slope is at most a deviation of the response for one of x; so far away are log odds
+    # of two, by the sums of a response of even shares.
+    most = scale.diagonal() * (FARTHEST_COEFFICIENT if link is LOGISTIC else design.response[rows].std())
+    most[0] = np.inf
+    nothing = (estimate + straight[0] < -most) & (estimate + straight[1] > most)
+    reach = found.reach_of(by)
+    notes[:] = np.where(nothing, NOTHING_KNOWN, "")
+    notes[(notes == "") & (reach < MEASURED)] = INFERRED
+    return _Found(estimate, low, high, Errors.of(found, by), reach, notes, covariance)
+
+
+def _draw_steps(solved: Solved, about: Array, target: Target) -> Array:
+    """Draws of the step to the coefficients; zero of those that are not free. Shape (draws, p)."""
+    assert solved.derivative is not None
+    free, chosen = solved.free, np.ix_(solved.free, solved.free)
+    derivatives = solved.derivative + solved.change.errors(target is Target.POPULATION)
+    before = solved.derivative - solved.change.change
+    steps = np.zeros((len(derivatives), len(free)))
+    steps[:, free] = draw_steps(about, derivatives[:, free][:, :, free], before[chosen])
+    return steps
 
 
 def _standardise(design: Design) -> tuple[Array, Array]:
@@ -198,9 +254,9 @@ def _synthetic_coefficients(scaled: Array, design: Design, link: Link) -> Array:
     own = design.places.own
     scaled, response, used = scaled[own], design.response[own], design.used[own]
     theta = np.zeros(scaled.shape[1])
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(NEWTON_STEPS):
         residuals = response - used * link.mean(scaled @ theta)
-        derivative = _derivative(scaled, link, theta)
+        derivative = derivative_of(scaled, link, theta)
         if np.linalg.cond(derivative) > 1e10:
             break
         step = np.linalg.solve(derivative, scaled.T @ residuals)
@@ -211,96 +267,3 @@ def _synthetic_coefficients(scaled: Array, design: Design, link: Link) -> Array:
         "expected columns that determine the regression, got ones of which some depend on others, or that "
         "separate the two values of the response; leave out columns"
     )
-
-
-def _derivative(regressors: Array, link: Link, theta: Array) -> Array:
-    found: Array = (regressors * link.slope(regressors @ theta)[:, None]).T @ regressors
-    return found
-
-
-class _Solved(NamedTuple):
-    """The solution of the equations of the real table.
-
-    Attributes:
-        theta: coefficients, shape (p,).
-        derivative: of the equations there, shape (p, p); None if it is not positive definite or no solution
-            was found.
-        free: coefficients that solve the equations, shape (p,); the noise is too large for the others.
-    """
-
-    theta: Array
-    derivative: Array | None
-    free: NDArray[np.bool_]
-
-
-def _solve(real: RealTable, regressors: Array, design: Design, link: Link, start: Array) -> _Solved:
-    """Newton's method, from the coefficients of the synthetic table."""
-    own, share = regressors[design.places.own], real.records / real.rows
-    before = share * _derivative(own, link, start)
-    # By how much the real table's derivative differs is estimated once.
-    correction, free = _correction(real, regressors, before, link, start)
-    if link is LOGISTIC:
-        free &= _responding(real, design)
-    unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
-    for _ in range(_NEWTON_STEPS):
-        derivative = share * _derivative(own, link, theta) + correction
-        if np.linalg.eigvalsh(derivative).min() <= 0:
-            break
-        residuals = design.response - design.used * link.mean(regressors @ theta)
-        found = real.totals(regressors * residuals[:, None], covariances=False).values
-        step = np.zeros(len(theta))
-        step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
-        theta = theta + step
-        if link is LINEAR or (np.abs(step) < _STEP_TOLERANCE * unit).all():
-            return _Solved(theta, derivative, free)
-        # Coefficients without enough records may have no finite solution; they take one step.
-        free &= np.abs(theta - start) < _FARTHEST_COEFFICIENT
-        theta = np.where(
-            free, theta, np.clip(theta, start - _FARTHEST_COEFFICIENT, start + _FARTHEST_COEFFICIENT)
-        )
-        moving = free
-    return _Solved(theta, None, free)
-
-
-def _responding(real: RealTable, design: Design) -> NDArray[np.bool_]:
-    """Of which coefficients both responses surely occur: without one, a category has no coefficient."""
-    categories: NDArray[np.bool_] = np.asarray(np.isin(design.regressors, (0, 1)).all(axis=0))
-    there = design.regressors[:, categories]
-    found = real.totals(
-        np.hstack([there * design.response[:, None], there * (1 - design.response)[:, None]]),
-        covariances=False,
-    )
-    errors = np.sqrt(np.maximum((found.noise + found.unexplained).diagonal(), 0))
-    both = (found.values > _SURELY * errors).reshape(2, -1).all(axis=0)
-    surely: NDArray[np.bool_] = np.ones(len(categories), dtype=np.bool_)
-    surely[categories] = both
-    return surely
-
-
-def _correction(
-    real: RealTable, regressors: Array, before: Array, link: Link, theta: Array
-) -> tuple[Array, NDArray[np.bool_]]:
-    """The derivative in the real table less that of the release, and for which coefficients it is known."""
-    inverse = np.linalg.inv(before)
-    # In these coordinates each coefficient has one unit of variance, so that errors can be compared.
-    rotation = inverse / np.sqrt(inverse.diagonal())
-    rotated = regressors @ rotation
-    first, second = np.triu_indices(len(theta))
-    slope = link.slope(regressors @ theta)
-    sums = real.totals(rotated[:, first] * rotated[:, second] * slope[:, None], covariances=False)
-    variances = np.maximum(sums.noise.diagonal() + sums.unexplained.diagonal(), 0)
-    errors = _symmetric(np.sqrt(variances), first, second)
-    # The others keep the derivative of the release, so that they do not spoil the rest.
-    known: NDArray[np.bool_] = errors.diagonal() < MOST_NOISE
-    change = _symmetric(sums.values - sums.released, first, second) * np.outer(known, known)
-    known &= (errors * known).max(axis=1) < MOST_NOISE
-    back = np.linalg.inv(rotation)
-    return back.T @ change @ back, known
-
-
-def _symmetric(values: Array, first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:
-    """The matrix of these elements of its upper triangle."""
-    p = int(first.max()) + 1
-    found = np.empty((p, p))
-    found[first, second] = found[second, first] = values
-    return found

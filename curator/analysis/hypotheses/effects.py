@@ -14,9 +14,10 @@ import numpy as np
 
 from ....common.errors import DataError
 from ..conditions import Where
+from ..estimators.coefficients import LINEAR, LOGISTIC, Link
 from ..estimators.design import Design
 from ..estimators.influence import RealTable
-from ..estimators.regression import LINEAR, LOGISTIC, Link, fit_regression
+from ..estimators.regression import fit_regression
 from ..estimators.selection import numbers_of
 from ..published import Published
 from .result import TestResult, refusal, wald_test

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...results.evidence import Evidence
 from ..intervals import INFERRED, MEASURED, NOTHING_KNOWN, fieller, wald, within
-from ..totals import Totals, totals
+from ..totals import Sums, Totals
 from .axes import Axis
 from .joint import Joint
 
@@ -119,9 +120,14 @@ class Grouped:
 
     def estimate_totals(self, values: Array, inside: Array) -> Totals:
         """The totals of functions of codes; `inside` is their covariance within, summed over records."""
+        return self._real.totals(values, inside)
+
+    @cached_property
+    def _real(self) -> Sums:
+        """Sums over the real table; they take longer to prepare than to estimate."""
         if self.evidence is None:
             raise ValueError("without evidence there are no estimates")
-        return totals(self.evidence, self.joint.support, values, inside)
+        return Sums.of(self.evidence, self.joint.support)
 
 
 def reach_of(found: Totals) -> Array:

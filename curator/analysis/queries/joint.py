@@ -19,7 +19,7 @@ from ....common.data.domain import Clique
 from ....common.errors import DataError, ModelError
 from ...mechanisms.parts.released import ReleasedModel
 from ..published import Published
-from ..totals import Support
+from ..terms import Support
 from .axes import Array, Axis, LabelAxis, NumberAxis, Truth
 from .language import (
     Below,

@@ -1370,7 +1370,14 @@ const verifier = (() => {
     const words = unitInWords({ rows: 0n }, 1);
     const record_ = certificate.privacy_unit === words && made.every((one) => one.plan.spec.adjacency === certificate.adjacency);
     checks.push(check("record", record_, words, "protects somebody else, or under another adjacency, than its parts"));
-    const stated = certificate.parts.every((part) => !part.certificate || (parts.has(part.certificate) && equal(parts.get(part.certificate).cost, part.zcdp_rho)));
+    const isPart = (part) => {
+      if (!parts.has(part.certificate)) return false;
+      const { made: one, cost } = parts.get(part.certificate), { labels, bins } = one.plan;
+      const delta = Number(labels ? labels.delta : 0) + Number(bins ? bins.labels_delta : 0);
+      const learned = !delta && one.charges.some((charge) => charge.kind === "labels");
+      return equal(cost, part.zcdp_rho) && (learned ? part.labels_delta > 0 : Number(part.labels_delta) === delta);
+    };
+    const stated = certificate.parts.every((part) => !part.certificate || isPart(part));
     const named = new Set(certificate.parts.map((part) => part.certificate));
     const all = Array.from(parts.keys()).every((digest) => named.has(digest));
     checks.push(check("parts", stated && all, `${certificate.parts.length}, as their certificates say`, "one is not as its certificate in the folder says, or a certificate is that of no part"));

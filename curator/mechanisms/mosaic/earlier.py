@@ -12,16 +12,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from ....common.data.domain import Clique
-from ....common.data.interactions import freedom
+from ....common.data.grouping import group_sums
+from ....common.data.interactions import freedom, interaction
 from ....common.data.table import Table
+from ....common.data.view import View
 from ..parts.allocation import EXPECTED_L1
 from ..parts.consistency import rake
+from ..parts.contingency import (
+    DECOMPOSED,
+    TELLING_PAIRS,
+    Telling,
+    halves,
+    strongest_scores,
+    without_sampling,
+)
 from .components import SCALES, Array, Component, log_prior_around
 from .effects import Effect
 from .observed import Prediction
@@ -49,24 +60,58 @@ class EarlierTable:
 
     Attributes:
         table: its codes, in the domain of the release.
+        sigma: standard deviation of the noise with which cells of its pairs were measured; 0 for none.
     """
 
     table: Table
+    sigma: float = 0.0
+    _pairs: dict[Clique, tuple[Array, float]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _rows(self) -> int:
         return max(1, self.table.record_count)
 
     def counts(self, clique: Clique, records: float) -> Array:
-        """Its marginal, scaled to the number of records, shape (n_r,)."""
-        counts = self.table.marginal(clique) + SETTINGS.earlier_count / math.prod(
-            self.table.domain.shape(clique)
-        )
+        """Its marginal, scaled to the number of records, shape (n_r,); of pairs without sampling error."""
+        counts, _ = self._smooth(clique)
         return np.asarray(counts * (records / counts.sum()))
 
     def cells(self, clique: Clique, margins: Mapping[str, Array], records: float) -> Array:
         """Its marginal with these one-way marginals, shape (n_r,)."""
         return _rake_singles(self.counts(clique, records), clique, self.table.domain.shape(clique), margins)
+
+    def _smooth(self, clique: Clique) -> tuple[Array, float]:
+        """Its marginal, shape (n_r,), and the share of its sampling error that is left."""
+        shape = self.table.domain.shape(clique)
+        if clique in self._pairs:
+            return self._pairs[clique]
+        # Rows that count in parts are rows all the same: their number says how large sampling errors are.
+        rows = self.table.marginal(clique) * (self._rows / max(1, self.table.total))
+        counts = np.asarray(rows + SETTINGS.earlier_count / math.prod(shape), dtype=np.float64)
+        if len(clique) != 2:
+            return counts, 1.0
+        return self._pairs.setdefault(clique, without_sampling(counts, (shape[0], shape[1])))
+
+    def telling(self, records: float) -> Telling:
+        """The pairs with the largest interactions in two groups of codes by two.
+
+        Args:
+            records: number of records.
+        """
+        domain = self.table.domain
+        found: list[tuple[float, View]] = []
+        for pair in combinations(domain.varied, 2):
+            if domain.cells(pair) > DECOMPOSED[-1]:
+                continue
+            counts, (one, other) = self.counts(pair, records), domain.shape(pair)
+            scores = strongest_scores(counts, (one, other))
+            sums = counts.reshape(one, other).sum(axis=1), counts.reshape(one, other).sum(axis=0)
+            groups = tuple(halves(of, each / records) for of, each in zip(scores, sums, strict=True))
+            cells = interaction(group_sums(counts, (one, other), groups), (2, 2))
+            found.append((float(cells[0]), View(pair, groups, interaction=True)))
+        largest = sorted(found, key=lambda each: -each[0])[:TELLING_PAIRS]
+        largest = [each for each in largest if each[0] > 0]
+        return Telling(tuple(view for _, view in largest), np.array([size for size, _ in largest]))
 
     def expect(
         self, effects: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float, share: float
@@ -103,7 +148,8 @@ class EarlierTable:
     ) -> _Likeness:
         cells = self.cells(clique, margins, records)
         reference = _rake_singles(effect.reference, clique, effect.shape, margins)
-        return _Likeness(effect, cells, reference, self._sampling(clique, cells, records))
+        error = math.hypot(self._sampling(clique, cells, records), self._noise_left(clique, cells, records))
+        return _Likeness(effect, cells, reference, error)
 
     def average(
         self, cliques: Sequence[Clique], noisy: Sequence[tuple[Array, Array]], records: float
@@ -148,8 +194,19 @@ class EarlierTable:
         """Expected L1 distance of this table's interaction by sampling alone, as a share of the records."""
         counts = np.maximum(cells, 0.0)
         expected = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts).sum()
-        both = 1 + records / self._rows
+        both = 1 + self._smooth(clique)[1] * records / self._rows
         return math.sqrt(freedom(self.table.domain.shape(clique)) * both) * float(expected) / records
+
+    def _noise_left(self, clique: Clique, cells: Array, records: float) -> float:
+        """Expected L1 error of this table's interaction by noise of its release, as a share of the records.
+
+        It is that of the noise where the interaction is much larger, and the interaction itself where the
+        noise is: then it is what an estimate left of a larger one, or made of a smaller one.
+        """
+        shape = self.table.domain.shape(clique)
+        noise = EXPECTED_L1 * self.sigma * math.sqrt(freedom(shape)) * math.prod(shape) / records
+        size = float(np.abs(interaction(cells, shape)).sum()) / records
+        return noise * size / max(math.hypot(noise, size), 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,22 +217,22 @@ class _Likeness:
         effect: the interaction.
         cells: the earlier table's marginal.
         reference: that of a model without the interaction.
-        sampling: expected L1 distance by sampling alone, as a share of the records.
+        error: expected L1 distance by sampling and by the earlier table's noise, as a share of the records.
     """
 
     effect: Effect
     cells: Array
     reference: Array
-    sampling: float
+    error: float
 
     def prediction(self, weight: float, drift: float, share: float) -> Prediction:
         """What is expected if a part of the earlier interaction is left, at a typical distance from that."""
         cells = weight * self.cells + (1 - weight) * self.reference
-        return Prediction(cells, math.hypot(drift, weight * self.sampling), share)
+        return Prediction(cells, math.hypot(drift, weight * self.error), share)
 
     def ratios(self, weight: float, records: float) -> Array:
         """Logarithm of how much likelier what is known is if so much is left, for each typical distance."""
-        typical = np.hypot(_DRIFTS, weight * self.sampling)
+        typical = np.hypot(_DRIFTS, weight * self.error)
         expected = self.prediction(weight, 0.0, 0.0)
         without, near = self.effect.beside_earlier.evidence(records, expected, typical)
         return near - without

@@ -22,14 +22,16 @@ from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.zeros import zeros_of
 from ...pgm.supplemented import SupplementedModel
 from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
 from ..parts.allocation import EXPECTED_L1, allocate
 from ..parts.steps import PublicFacts
 from .budget_split import Measuring, Splitting
 from .components import Array
+from .few_groups import pairs_in_few_groups
 from .grouping import Candidates
-from .knowledge import Knowledge
+from .knowledge import Knowledge, parts_of
 from .released import marginals_beside, pairs_beside, pairs_outside, references
 from .settings import SETTINGS
 
@@ -114,6 +116,24 @@ class GroupedRounds:
         known.leave_beside([pair for pair in scored if pair not in worth])
         self._measure(worth)
         self._measuring.report_step(_STEP, 0)
+
+    def few_groups(self, model: MarkovRandomField) -> None:
+        """Counts pairs in few groups, from now on, if codes would tell hardly anything of them."""
+        known, domain, measurer = self._known, self._measurer.domain, self._measurer
+        known.learn_sizes()
+        cliques, total = self.of_workload(), self._budget_left
+        parts, _ = self._splitting.split(cliques, total)
+        left = self._splitting.shares_left(cliques, parts)
+        noise = measurer.expected_sigma(View(domain.names[:1]), Fraction(total / len(cliques))) ** 2
+        without = {*known.beside, *zeros_of(domain).learned}
+        without.update(part for clique in known.chosen if len(clique) > 2 for part in parts_of(clique))
+        pairs = (pair for pair in known.in_codes() if len(pair) == 2 and pair not in without)
+        candidates = [pair for pair in pairs if not known.is_as_earlier(pair)]
+        wanted = pairs_in_few_groups(known, candidates, left, noise)
+        most = rows_adjusted_to(measurer, known, 2, self._seconds)
+        found = measured_in_time(measurer, wanted, most, self._seconds)
+        marginals = zip(found, model.marginals_within_limits([view.clique for view in found]), strict=True)
+        known.count_in_groups({view: cells for view, cells in marginals if cells is not None})
 
     def larger(self, model: SupplementedModel) -> SupplementedModel:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
@@ -231,6 +251,11 @@ def scored_in_time(
         seconds: time limit of the release.
     """
     most = most_scored(measurer.record_count, float(rho), seconds)
+    return measured_in_time(measurer, candidates, most, seconds)
+
+
+def measured_in_time(measurer: Measurer, candidates: Iterable[View], most: int, seconds: float) -> list[View]:
+    """The first candidates that parties can multiply in time, at most so many, as they are measured."""
     left, granted = words_multiplied(seconds), measurer.granted
     found: list[View] = []
     multiplied: set[Hashable] = set()
@@ -246,6 +271,12 @@ def scored_in_time(
             multiplied |= words.keys()
             found.append(view)
     return found
+
+
+def rows_adjusted_to(measurer: Measurer, known: Knowledge, order: int, seconds: float) -> int:
+    """To how many more interactions of so many attributes rows can be adjusted in time."""
+    left = attributes_adjusted(measurer.record_count, seconds) - sum(map(len, known.beside))
+    return max(0, int(left / order))
 
 
 def worth_measuring(
@@ -268,8 +299,7 @@ def worth_measuring(
     ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
     large = (c for c in ranked if known.size(c) >= least and known.stands_out(c))
     worth = (c for c in large if tells_much(measurer, known, c, rho))
-    left = attributes_adjusted(measurer.record_count, seconds) - sum(map(len, known.beside))
-    return list(itertools.islice(worth, max(0, int(left / len(scored[0])))))
+    return list(itertools.islice(worth, rows_adjusted_to(measurer, known, len(scored[0]), seconds)))
 
 
 def tells_much(measurer: Measurer, known: Knowledge, clique: Clique, rho: Fraction) -> bool:

@@ -258,14 +258,14 @@ def _grouping(attribute: Attribute, shares: Array, groups: int, profiles: Array 
     """So many groups of an attribute's codes, or fewer if single codes hold much."""
     if groups >= attribute.size:
         return ()
-    if not _has_order(attribute):
+    if not has_order(attribute):
         return largest_alone(shares, groups)
     if profiles is not None and attribute.size <= _PROFILED_CODES:
         return alike(shares, profiles, groups)
     return neighbours(shares, groups)
 
 
-def _has_order(attribute: Attribute) -> bool:
+def has_order(attribute: Attribute) -> bool:
     """Whether neighbouring codes may be alike: of numbers, dates, plain codes and ordered categories."""
     if isinstance(attribute, CategoricalAttribute):
         return attribute.ordered

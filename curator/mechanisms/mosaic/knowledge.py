@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....common.data.domain import Clique, Domain
-from ....common.data.grouping import Grouping, grouped, grouped_shape
+from ....common.data.grouping import Grouping, group_sums, grouped, grouped_shape
 from ....common.data.interactions import freedom, interaction
 from ....common.data.view import View
 from ....common.measurement import Measurement
@@ -68,6 +68,7 @@ class Knowledge:
         self._before = {published.clique: published for published in before}
         self.earlier = earlier
         self._right = SETTINGS.right
+        self._told = 0.0
         self._denoised: dict[Clique, tuple[Array, Array]] = {}
         self._axes: dict[bool, dict[tuple[str, Grouping], Axis]] = {False: {}, True: {}}
         self._coupling: Array | None = None
@@ -83,6 +84,10 @@ class Knowledge:
     def size(self, clique: Clique) -> float:
         """Posterior mean of its L1 norm, in records."""
         return self.effect(clique).size(self.records)
+
+    def sampling_error(self, view: View) -> float:
+        """Expected L1 sampling error of its cells, in records."""
+        return EXPECTED_L1 * float(np.sqrt(np.maximum(self.effects[view].reference, 0.0)).sum())
 
     def in_codes(self) -> dict[Clique, Effect]:
         """The interactions that the model has, or may have, in the order in which they became known."""
@@ -127,12 +132,19 @@ class Knowledge:
         """Marginals of an earlier table, of those cliques of which it is not known to be wrong."""
         if self.earlier is None:
             return {}
-        found = {clique: self.effects.get(View(clique)) for clique in cliques}
         return {
             clique: self.earlier.cells(clique, self._margins(), self.records)
-            for clique, effect in found.items()
-            if effect is None or effect.belief_in_earlier(self.records) > _LIKELY
+            for clique in cliques
+            if View(clique) not in self.effects or self.is_as_earlier(clique)
         }
+
+    def tell(self, ratio: float) -> None:
+        """Learns how much likelier it is that an earlier table is right, as a logarithm."""
+        self._told = ratio
+
+    def is_as_earlier(self, clique: Clique) -> bool:
+        """Whether an interaction of codes is likely as an earlier table leads to expect it."""
+        return self.effects[View(clique)].belief_in_earlier(self.records) > _LIKELY
 
     def score(self, scored: Mapping[Clique, ScoredDistance], references: Mapping[Clique, Array]) -> None:
         """Adds scores; a candidate's earlier score is averaged with the new one.
@@ -179,6 +191,23 @@ class Knowledge:
         prior = learned_prior([self.effects[view] for view in beside], self.records)
         for view in beside:
             self.effects[view] = self.effects[view].with_prior(*prior)
+
+    def count_in_groups(self, marginals: Mapping[View, Array]) -> None:
+        """Pairs of codes are counted in groups from now on, and leave the model.
+
+        Args:
+            marginals: of views in groups the cells of codes in a model, shape (n_r,).
+        """
+        for view, cells in marginals.items():
+            size, sampled = self.size(view.clique), self.sampling_error(View(view.clique))
+            reference = group_sums(cells, self.domain.shape(view.clique), view.groups)
+            alone = self._scored_beside[view.clique] = replace(view, interaction=True)
+            self.effects[alone] = Effect(view.shape(self.domain), reference)
+            shown = max(size**2 - sampled**2, 0.0) + self.sampling_error(alone) ** 2
+            self.effects[alone] = self.effects[alone].with_prior(math.sqrt(shown) / self.records, 0.0)
+            self.beside.append(view.clique)
+        moved = {view.clique for view in marginals}
+        self.chosen = [clique for clique in self.chosen if clique not in moved]
 
     def leave_beside(self, cliques: Collection[Clique]) -> None:
         """Leaves these scored interactions to be measured code by code, if their codes were scored too."""
@@ -277,7 +306,8 @@ class Knowledge:
             for clique in pool:
                 self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
         if self.earlier is not None:
-            expected = self.earlier.expect(self.in_codes(), self._margins(), self.records, self._right)
+            share = 1 / (1 + (1 / self._right - 1) * math.exp(-self._told))
+            expected = self.earlier.expect(self.in_codes(), self._margins(), self.records, share)
             self.effects |= {View(clique): effect for clique, effect in expected.items()}
 
     def _margins(self) -> dict[str, Array]:

@@ -25,6 +25,7 @@ from ...pgm.supplemented import GroupedMarginal, SupplementedModel
 from ..parts.bounds import WeightedAverage
 from ..parts.consistency import rake
 from .components import Array
+from .few_groups import are_few, spread_smoothly
 from .knowledge import Knowledge, parts_of
 from .settings import SETTINGS
 
@@ -68,7 +69,7 @@ def marginals_beside(known: Knowledge, cliques: Sequence[Clique], rows: Table) -
 def pair_in_groups(
     known: Knowledge, clique: Clique, cells: Array, margins: Sequence[Array]
 ) -> tuple[Array, GroupedMarginal]:
-    """A measured pair: within groups as the model's, with these one-way marginals.
+    """A measured pair: within groups as the model's, or smooth if they are few, with these one-way marginals.
 
     Args:
         known: what is known of the table.
@@ -80,6 +81,10 @@ def pair_in_groups(
     reference = np.maximum(group_sums(cells, shape, view.groups), SETTINGS.least_cell)
     effect = replace(known.effects[view], reference=reference)
     ratios = np.maximum(effect.estimate(known.records)[0], SETTINGS.least_cell) / reference
+    if are_few(known.domain, view):
+        wanted = ratios * reference
+        cells = spread_smoothly(cells, view.groups, wanted, margins)
+        ratios = wanted / np.maximum(group_sums(cells, shape, view.groups), SETTINGS.least_cell)
     scaled = cells * ratios[group_labels(shape, view.groups)]
     found = rake(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
     found = np.where(cells > 0, found, 0.0)
@@ -123,7 +128,7 @@ def supplement_model(model: MarkovRandomField, known: Knowledge, workload: Workl
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
     in_groups = []
-    beside = pairs_beside(known)
+    beside = [clique for clique in pairs_beside(known) if known.effect(clique).observed is not None]
     for clique, cells in zip(beside, model.marginals_within_limits(beside), strict=True):
         if cells is not None:
             own = [margins[(name,)] for name in clique]

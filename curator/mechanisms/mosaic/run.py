@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
+from ....common.data.interactions import freedom, interaction
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
-from ...measurers.measurer import Measurer
+from ...measurers.measurer import Measurer, Query
 from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
 from ...pgm.structure.junction_tree import TreeGrowth
@@ -62,7 +67,7 @@ class Run:
         self._workload = workload
         self._steps = steps
         self._schedule = schedule
-        earlier = None if measurer.prior is None else EarlierTable(measurer.prior)
+        earlier = None if measurer.prior is None else EarlierTable(measurer.prior, measurer.prior_sigma)
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before, earlier)
         self._splitting = Splitting(measurer, self._known, workload)
         self._measuring = Measuring(measurer, self._known, steps, report)
@@ -81,6 +86,7 @@ class Run:
         model: ReleasedModel = draft
         scored: Mapping[Clique, ScoredDistance] = {}
         if more:
+            self._check_earlier()
             self._survey(draft)
             draft = self._rounds_by_scores(draft) if by_scores else self._select_surveyed(draft)
             model = self._last_round(draft)
@@ -132,6 +138,24 @@ class Run:
         expected = known.expected_early([*cells])
         scored = score_cells(self._measurer, cells | expected, budget, step)
         known.score(scored, {clique: cells[clique] for clique in expected})
+
+    def _check_earlier(self) -> None:
+        """Measures a few interactions of an earlier table that say whether it is right, if noise is small."""
+        earlier, measurer = self._known.earlier, self._measurer
+        if earlier is None or "round" not in self._measuring.steps:
+            return
+        telling = earlier.telling(measurer.record_count)
+        if not telling.views:
+            return
+        most = measurer.granted * Fraction(SETTINGS.earlier_asked) / len(telling.views)
+        power = telling.power(_deviation(measurer, telling.views[0], most))
+        if power < SETTINGS.earlier_tells:
+            return
+        rho = most * Fraction(min(1.0, (SETTINGS.earlier_enough / power) ** 2))
+        step = self._measuring.steps["round"].name
+        found = measurer.measure([Query(view, rho, step) for view in telling.views])
+        cells = np.array([interaction(one.values, (2, 2))[0] for one in found])
+        self._known.tell(telling.ratio(cells, _deviation(measurer, telling.views[0], rho)))
 
     def _is_told(self, clique: Clique, part: float) -> bool:
         """Whether a selected interaction is not measured, since an earlier table says enough of it."""
@@ -225,6 +249,7 @@ class Run:
             found = self._fit_with_supplement(model, FINAL)
         else:
             self._grouped.pairs(model)
+            self._grouped.few_groups(model)
             self._measure_again(kept + self._measurer.granted * Fraction(SETTINGS.larger_kept))
             draft = self._grouped.larger(self._fit_with_supplement(model, DRAFT))
             self._measure_again(kept)
@@ -290,3 +315,8 @@ class Run:
         """A model fitted to one-way and these marginals."""
         targets, total = self._known.targets(cliques), self._measurer.record_count
         return estimate(self._domain, targets, total=total, warm_start=warm_start, tolerance=tolerance)
+
+
+def _deviation(measurer: Measurer, view: View, rho: Fraction) -> float:
+    """Standard deviation of the noise of a cell of an interaction of two groups by two, at this cost."""
+    return measurer.expected_sigma(view, rho) * math.sqrt(freedom((2, 2)))

@@ -40,6 +40,9 @@ class Settings:
         ranks: number of ranks of coefficients whose coupling is told apart.
         coupling_observations: number of coefficients for which no coupling counts.
         earlier_count: records added to a marginal of an earlier table, spread over its cells.
+        earlier_asked: share for measurements that say whether an earlier table is right, at most.
+        earlier_tells: they are made if it is so many deviations of their noise from a wrong one.
+        earlier_enough: they cost no more than it takes for so many.
         drift: usual typical distance of interactions from those of an earlier table that is right.
         drift_spread: deviation of the logarithm of this.
         right: expected share of attributes whose counts are near those of an earlier table.
@@ -55,6 +58,8 @@ class Settings:
         class_groups: down to so many groups.
         codes_tell: pairs are scored in groups if codes leave more of their size as error.
         groups_tell: pairs are measured in groups if these leave at most this share of what codes leave.
+        few_left: pairs are measured in few groups if codes leave more of their size as error.
+        most_few: most groups of an ordered attribute of a pair that would otherwise be measured in codes.
         detectable: so many larger interactions are scored that the noise of a score stays below this.
         large: interactions of four and more attributes are made from those of this size, and larger.
         tells: a larger interaction is measured if this takes its error below this share of its size.
@@ -96,6 +101,9 @@ class Settings:
     ranks: int = 6
     coupling_observations: float = 10.0
     earlier_count: float = 1.0
+    earlier_asked: float = 0.02
+    earlier_tells: float = 2.5
+    earlier_enough: float = 4.0
     drift: float = 0.03
     drift_spread: float = 1.0
     right: float = 0.3
@@ -111,6 +119,8 @@ class Settings:
     class_groups: int = 4
     codes_tell: float = 0.3
     groups_tell: float = 0.8
+    few_left: float = 0.7
+    most_few: int = 8
     detectable: float = 0.1
     large: float = 0.05
     tells: float = 0.8

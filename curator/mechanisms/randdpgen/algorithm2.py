@@ -15,7 +15,7 @@ from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
 from ...pgm.model import MarkovRandomField
-from ..parts.allocation import check_smallest
+from ..parts.allocation import check_smallest, measure_step
 from ..parts.bounds import error_bounds
 from ..parts.ending import ended
 from ..parts.fitted import FittedModel, Report
@@ -88,9 +88,13 @@ class Algorithm2(Run, ABC):
             ),
         )
 
-    @abstractmethod
     def _start(self) -> MarkovRandomField:
         """Measures all candidates, and returns a model that does not depend on their noise."""
+        first = self._estimate(None)
+        self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
+        self._candidates.learn(self._noisy_candidates)
+        self._tell("candidates")
+        return first
 
     @abstractmethod
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:

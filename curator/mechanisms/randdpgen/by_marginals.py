@@ -62,11 +62,7 @@ class MarginalRun(Algorithm2):
     def _start(self) -> MarkovRandomField:
         self._use(measure_step(self._measurer, self._named["one-way"]))
         self._tell("one-way marginals")
-        first = self._estimate(None)
-        self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
-        self._candidates.learn(self._noisy_candidates)
-        self._tell("candidates")
-        return first
+        return super()._start()
 
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
         """Rounds until at most the cost of two is left, and a last one for all marginals of the model."""

@@ -19,7 +19,7 @@ from ....common.privacy.budget import Charge
 from ....common.privacy.cost import exponential_cost
 from ...measurers.measurer import Measurer
 from ...pgm.model import MarkovRandomField
-from ..parts.allocation import EXPECTED_L1, measure_step
+from ..parts.allocation import EXPECTED_L1
 from ..parts.fitted import Report
 from ..parts.steps import Asks, Step
 from .algorithm2 import Algorithm2, candidates_step
@@ -69,13 +69,6 @@ class PaperRun(Algorithm2):
         self._rng = stream.generator()
         measures, selects = self._named["round"].share, self._named["select"].share
         self._measuring = measures / (measures + selects)
-
-    def _start(self) -> MarkovRandomField:
-        first = self._estimate(None)
-        self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
-        self._candidates.learn(self._noisy_candidates)
-        self._tell("candidates")
-        return first
 
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
         cost = self._measurer.accountant.remaining / self._named["round"].times

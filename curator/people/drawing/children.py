@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
-from ....common.data.related.rows import Rows
+from ....common.data.related.rows import Rows, last_of_series
 from ....common.privacy.cost import WEIGHT_PARTS
 from ..rows import known_columns, with_columns
 from ..shape import Column, Family
-from .conditional import Conditional
+from .conditional import Conditional, with_margin
 from .sweeps import Free, Pair, sweep
 
 Numbers = NDArray[np.float64]
@@ -57,14 +58,7 @@ def begin(
     blank = Rows({source: np.zeros(len(parent), dtype=np.int64) for source in own}, parent, len(numbers))
     if not len(parent):
         return lambda: blank
-    drawing = _Drawing.of(family, name, rows, blank, model)
-    drawing.start(rng)
-
-    def finish() -> Rows:
-        drawing.adjust()
-        return Rows({source: drawing.codes_of(source) for source in own}, parent, len(numbers))
-
-    return finish
+    return _begin_stages(family, name, rows, blank, model, (), rng)
 
 
 def begin_given_times(
@@ -87,16 +81,50 @@ def begin_given_times(
         measured: the pairs with the value of the order that the release knows.
         rng: draws rows.
     """
-    held = rows[name]
-    drawing = _Drawing.of(family, name, rows, held, model, measured)
-    drawing.start(rng)
+    return _begin_stages(family, name, rows, rows[name], model, measured, rng)
+
+
+def _begin_stages(
+    family: Family,
+    name: str,
+    rows: Mapping[str, Rows],
+    held: Rows,
+    model: Model,
+    timed: Sequence[Clique],
+    rng: np.random.Generator,
+) -> Callable[[], Rows]:
+    """Draws all columns; of a table with series those first that say which rows are one, then the others.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: see `begin`.
+        held: the rows, of which columns that are drawn may hold anything.
+        model: of the table's records.
+        timed: pairs with the value of the order; see `_Drawing.of`.
+        rng: draws rows.
+    """
+    steps, table = family[name].steps, family[name]
+    own = [one.name for one in family.own(name)]
+    if timed and steps is not None:
+        own.remove(steps.attribute.name)
+    told = family.series_columns(name) if table.series and not table.alone else ()
+    stages = [[one for one in own if (one in told) is first] for first in (True, False)]
+    drawing: _Drawing | None = None
+    for sources in filter(None, stages):
+        if drawing is not None:
+            drawing.adjust()
+            held = drawing.rows
+        later = set(own) - set(sources) if drawing is None else set()
+        drawing = _Drawing.of(family, name, rows, held, model, sources, later, timed)
+        drawing.start(rng)
+    assert drawing is not None
+    last, counted = drawing, {one.name for one in family.counted_attributes(name)}
 
     def finish() -> Rows:
-        drawing.adjust()
-        changed = {source: drawing.codes_of(source) for source in drawing.sources}
-        counted = {one.name for one in family.counted_attributes(name)}
-        kept = {one: codes for one, codes in held.codes.items() if one not in counted}
-        return replace(held, codes={**kept, **changed})
+        last.adjust()
+        found = last.rows
+        return replace(found, codes={one: codes for one, codes in found.codes.items() if one not in counted})
 
     return finish
 
@@ -110,7 +138,10 @@ class _Drawing:
         sizes: number of codes of each.
         codes: shape (rows, columns).
         weights: of each row, shape (rows,).
-        held: which row belongs to which parent.
+        held: the rows without what is drawn here.
+        last: place of the row before of which a row knows the columns that are drawn, shape (rows,): of its
+            parent, or of its series; -1 for none.
+        series: whether it is that of its series.
         free: places of the columns that are drawn.
         steps: place of the column of the order, and its number of codes of first rows; None without one.
         pairs: estimates of pairs with a column that is drawn, by their places.
@@ -121,6 +152,8 @@ class _Drawing:
     codes: NDArray[np.int32]
     weights: Numbers
     held: Rows
+    last: NDArray[np.int64]
+    series: bool
     free: tuple[int, ...]
     steps: tuple[int, int] | None
     pairs: dict[tuple[int, int], Numbers]
@@ -133,9 +166,11 @@ class _Drawing:
         rows: Mapping[str, Rows],
         held: Rows,
         model: Model,
+        sources: Sequence[str],
+        later: Collection[str],
         timed: Sequence[Clique] = (),
     ) -> _Drawing:
-        """The records of rows whose own columns are not drawn yet.
+        """The records of rows whose columns are not drawn yet.
 
         Args:
             family: the tables.
@@ -143,34 +178,56 @@ class _Drawing:
             rows: of the tables above it.
             held: its rows.
             model: of the table's records.
+            sources: its columns that are drawn.
+            later: its columns that are drawn later.
             timed: pairs with the value of the order, if rows have it: then the order is not drawn any more.
         """
         every = {**rows, name: held}
         columns, found = (known_columns if timed else Family.columns)(family, name), family[name].steps
+        columns = tuple(one for one in columns if one.table != name or one.source not in later)
         names = tuple(column.attribute.name for column in columns)
         known = with_columns(family, name, columns, every)
         codes = np.empty((len(held), len(names)), dtype=np.int32)
         for place, one in enumerate(names):
             codes[:, place] = known.column(one)
         sizes = tuple(column.attribute.size for column in columns)
-        own = [one.name for one in family.own(name)]
         steps = None
-        if found is not None and timed:
-            own.remove(found.attribute.name)
-        elif found is not None:
+        if found is not None and found.attribute.name in sources:
             steps = names.index(found.attribute.name), 1
-        free = tuple(k for k, c in enumerate(columns) if not c.before and c.table == name and c.source in own)
+        own = [k for k, column in enumerate(columns) if not column.before and column.table == name]
+        free = tuple(k for k in own if columns[k].source in sources)
+        series = any(column.series for column in columns)
+        if series:
+            last = last_of_series(held.parent, held.codes[family[name].series])
+        else:
+            last = np.where(held.first, -1, np.arange(len(held)) - 1)
         assert known.weights is not None
-        drawing = cls(columns, sizes, codes, known.weights / WEIGHT_PARTS, held, free, steps, {})
+        weights = known.weights / WEIGHT_PARTS
+        drawing = cls(columns, sizes, codes, weights, held, last, series, free, steps, {})
         unknown = {one.name for one in family.counted_attributes(name)}
+        told = {k for k in own if columns[k].source in family.series_columns(name)} if series else set()
+        previous = {*drawing.before.values()}
         pairs = [
             (a, b)
             for a, b in itertools.combinations(range(len(names)), 2)
-            if {a, b}.intersection(free)
+            if ({a, b}.intersection(free) or (told.intersection((a, b)) and previous.intersection((a, b))))
             and (unknown.isdisjoint((names[a], names[b])) or (names[a], names[b]) in timed)
         ]
         drawing._estimate(model, names, pairs)
         return drawing
+
+    @cached_property
+    def first(self) -> NDArray[np.bool_]:
+        """Which rows have none before, shape (rows,)."""
+        return self.last < 0
+
+    @cached_property
+    def next(self) -> NDArray[np.int64]:
+        """Place of the row of which a row is the one before, shape (rows,); -1 for none."""
+        found = np.full(len(self.last), -1, dtype=np.int64)
+        later = np.flatnonzero(~self.first)
+        found[self.last[later]] = later
+        return found
 
     @property
     def before(self) -> dict[int, int]:
@@ -179,14 +236,10 @@ class _Drawing:
         return {k: named[self.columns[k].source] for k in self.free if named}
 
     @property
-    def sources(self) -> list[str]:
-        """The columns that are drawn."""
-        return [self.columns[place].source for place in self.free]
-
-    def codes_of(self, source: str) -> NDArray[np.int64]:
-        """The drawn codes of a column."""
-        (place,) = (k for k in self.free if self.columns[k].source == source)
-        return self.codes[:, place].astype(np.int64)
+    def rows(self) -> Rows:
+        """The rows with what was drawn."""
+        drawn = {self.columns[place].source: self.codes[:, place].astype(np.int64) for place in self.free}
+        return replace(self.held, codes={**self.held.codes, **drawn})
 
     def _estimate(self, model: Model, names: Clique, places: Sequence[tuple[int, int]]) -> None:
         """The model's pairs of columns that are drawn, for what is above and before the rows."""
@@ -199,14 +252,14 @@ class _Drawing:
             table *= self.weights.sum() / max(table.sum(), 1e-300)
             for axis, place in enumerate((a, b)):
                 if place not in free:
-                    table = _with_margin(table, axis, self._margin(place, table.sum(axis=1 - axis)))
+                    table = with_margin(table, axis, self._margin(place, table.sum(axis=1 - axis)))
             self.pairs[a, b] = table
 
     def _margin(self, place: int, estimate: Numbers) -> Numbers:
         """The sums of weights of a column that is not drawn."""
         if place not in self.before.values():
             return np.bincount(self.codes[:, place], self.weights, self.sizes[place]).astype(np.float64)
-        first = self.weights[self.held.first].sum()
+        first = self.weights[self.first].sum()
         later = self.weights.sum() - first
         return np.append(estimate[:-1] * (later / max(estimate[:-1].sum(), 1e-300)), first)
 
@@ -225,7 +278,7 @@ class _Drawing:
         if not other:
             return self._pair_with_previous(b, a, owner[a]).T
         # What lies before a row are two columns of one row.
-        first = self.weights[self.held.first].sum()
+        first = self.weights[self.first].sum()
         found = np.zeros((self.sizes[a], self.sizes[b]))
         inner = self._sum_by_group(b, self._sum_by_group(a, self.pair(owner[a], owner[b]).T).T)
         found[:-1, :-1] = inner * ((self.weights.sum() - first) / max(inner.sum(), 1e-300))
@@ -240,9 +293,12 @@ class _Drawing:
 
     def _pair_with_previous(self, given: int, before: int, own: int) -> Numbers:
         """The pair of a column above and one before: as that of the row itself, if there is a row before."""
-        first = self.held.first
-        starts = np.bincount(self.codes[first, given], self.weights[first], self.sizes[given])
+        first = self.first
+        held = self.weights[first], self.sizes[given]
+        starts = np.bincount(self.codes[first, given], *held).astype(np.float64)
         inner = self._sum_by_group(before, self.pair(given, own))
+        if self.series:
+            return np.column_stack([with_margin(inner, 0, self._margin(given, starts) - starts), starts])
         later = (self.weights.sum() - starts.sum()) / max(inner.sum(), 1e-300)
         return np.column_stack([inner * later, starts])
 
@@ -259,47 +315,36 @@ class _Drawing:
         for place in self.free:
             others = [*given, *(one.column for one in drawn)]
             drawn.append(Conditional.of(place, others, self.before.get(place), self.sizes, self.pair))
-        at, left = np.flatnonzero(self.held.first), self.held.numbers[self.held.numbers > 0]
-        before = self.before
+        at, before = np.flatnonzero(self.first), self.before
         for nth in itertools.count(1):
             codes = self.codes[at]
             for one in drawn:
                 low, high = self._bounds(one.column, nth > 1)
                 codes[:, one.column] = one.draw(codes, low, high, rng)
             self.codes[at] = codes
-            on = left > nth
+            on = self.next[at] >= 0
             if not on.any():
                 return
-            at, left, codes = at[on] + 1, left[on], codes[on]
+            at, codes = self.next[at[on]], codes[on]
             for own, place in before.items():
                 self.codes[at, place] = self.columns[place].of(codes[:, own])
 
     def adjust(self) -> None:
         """Changes columns until pairs are as estimated."""
-        first = self.held.first
         free = []
         for place in self.free:
             (low, high), (later, end) = self._bounds(place, False), self._bounds(place, True)
-            bounds = (np.where(first, *both).astype(np.int32) for both in ((low, later), (high, end)))
+            bounds = (np.where(self.first, *both).astype(np.int32) for both in ((low, later), (high, end)))
             before = self.before.get(place, -1)
             groups = np.arange(self.sizes[place])
             groups = groups if before < 0 else self.columns[before].of(groups)
             free.append(Free(place, before, groups, *bounds))
         pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
-        following = np.append(~first[1:], False)
         for _ in range(_PEOPLE_SWEEPS):
-            if not sweep(self.codes, self.weights, following, free, pairs):
+            if not sweep(self.codes, self.weights, self.next, free, pairs):
                 return
 
     def _counts(self, a: int, b: int) -> Numbers:
         cells = self.codes[:, a].astype(np.int64) * self.sizes[b] + self.codes[:, b]
         counts = np.bincount(cells, self.weights, self.sizes[a] * self.sizes[b]).astype(np.float64)
         return counts.reshape(self.sizes[a], self.sizes[b])
-
-
-def _with_margin(table: Numbers, axis: int, margin: Numbers) -> Numbers:
-    """A table that is scaled along an axis to these sums."""
-    now = table.sum(axis=1 - axis)
-    factor = np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
-    scaled: Numbers = table * np.expand_dims(factor, 1 - axis)
-    return scaled

@@ -107,6 +107,14 @@ class Conditional:
         return self._lines[low, high]
 
 
+def with_margin(table: Numbers, axis: int, margin: Numbers) -> Numbers:
+    """A table that is scaled along an axis to these sums."""
+    now = table.sum(axis=1 - axis)
+    factor = np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
+    scaled: Numbers = table * np.expand_dims(factor, 1 - axis)
+    return scaled
+
+
 def _fit_table(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numbers:
     """The table of largest entropy of groups of codes with all pairs, one axis for each column."""
     shape = [int(one.max()) + 1 for one in labels]

@@ -37,9 +37,6 @@ _HELD = 0.75
 
 _MOST_EVENED = 1 << 12
 
-_NOISE = 3.0
-"""Standard deviations of a sum of counts that noise explains."""
-
 
 def limit_of_equal_counts(numbers: Codes) -> int:
     """Up to how many rows all count the same (`Kin.evened`).
@@ -58,25 +55,46 @@ def limit_of_equal_counts(numbers: Codes) -> int:
     return 1 if not with_as_many[0] else int((rows >= _HELD * with_as_many[0] * limits).sum())
 
 
-def cap_by_noise(codes: Codes, column: str, release: Release) -> Codes:
-    """Codes of numbers of rows, none so large that noise explains all that are as large or larger.
+def shrink_tail(codes: Codes, column: str, release: Release, rng: np.random.Generator) -> Codes:
+    """Codes of numbers of rows, with no more large ones than noise leaves evidence of.
 
-    A few parents of very many rows, whom noise alone has made, would have most of all rows.
+    A few parents of very many rows, whom noise alone has made, would have most of all rows. How many parents
+    have at least so many rows is shrunk by what noise explains of its square: it is zero where it is less
+    than its noise, and hardly changes where it is much more. All counts add up to the number of parents, so
+    that noise explains none of their sum, and of most of them as little as of the others. Those who lose rows
+    have as many as the next smaller code says. One row is left where more than half of the parents seem to
+    have some.
+
+    Source: James and Stein (1961), the positive part.
 
     Args:
-        codes: of the column, in the order of the numbers.
+        codes: of the column, in the order of the numbers; drawn from the release.
         column: its name.
         release: of the parents.
+        rng: draws who loses rows.
     """
     evidence = release.published.evidence
     known = None if evidence is None else evidence.known.get((column,))
     if known is None or evidence is None or bins_of(evidence.domain[column]) is None:
         return codes
-    counts = known.values.ravel() + evidence.records / known.values.size
-    above = np.cumsum(counts[::-1])[::-1]
-    noise = known.sigma * np.sqrt(np.arange(len(above), 0, -1))
-    explained = np.flatnonzero(above <= _NOISE * noise)
-    return np.minimum(codes, max(int(explained[0]) - 1, 0)) if len(explained) else codes
+    above = _from_each_on(known.values.ravel() + evidence.records / known.values.size)
+    below = np.arange(len(above))
+    variance = known.sigma**2 * (len(above) - below) * below / len(above)
+    kept = np.maximum(1 - variance / np.maximum(above, 1e-9) ** 2, 0)
+    kept[0] = 1
+    kept[1] = max(kept[1], above[1] > evidence.records / 2)
+    drawn = np.append(_from_each_on(np.maximum(release.model.marginal((column,)), 0)), 0)
+    wanted = np.minimum.accumulate(kept * drawn[:-1])
+    # Each draws its place among all, the largest number first, and keeps it.
+    place = drawn[codes] - rng.random(len(codes)) * (drawn[codes] - drawn[codes + 1])
+    found: Codes = np.searchsorted(-wanted, -place, "right") - 1
+    return found
+
+
+def _from_each_on(counts: Numbers) -> Numbers:
+    """The sum of each count and all after it."""
+    found: Numbers = np.cumsum(counts[::-1])[::-1]
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ....common.data.related.rows import Rows
 from ...analysis.release import Release
-from ..shape import Kin
+from ..kin import Kin
 from .numbers import Margin, target_of
 
 Numbers = NDArray[np.float64]

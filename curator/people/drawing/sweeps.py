@@ -55,14 +55,15 @@ class Free(NamedTuple):
 
 
 def sweep(
-    codes: Codes, weights: Numbers, following: NDArray[np.bool_], free: Sequence[Free], pairs: Sequence[Pair]
+    codes: Codes, weights: Numbers, following: Indices, free: Sequence[Free], pairs: Sequence[Pair]
 ) -> int:
     """One sweep over all rows: changes codes and surplus, and returns the number of changes.
 
     Args:
         codes: shape (rows, columns), C-contiguous; columns of the value before fit those of the row before.
         weights: of the rows, shape (rows,).
-        following: whether the next row is of the same parent, shape (rows,).
+        following: for each row the place of that of which it is the one before, shape (rows,); -1 for none.
+            Both have one weight.
         free: the columns that are drawn.
         pairs: all pairs of such a column; none if each stands alone.
     """
@@ -201,7 +202,7 @@ def _move(now: int, best: int, weight: float, codes: Codes, layout: _Layout, lin
 def _choose(
     codes: Codes,
     weights: Numbers,
-    following: NDArray[np.bool_],
+    following: Indices,
     first: int,
     last: int,
     column: int,
@@ -227,15 +228,16 @@ def _choose(
             continue
         _add_lines(met, codes[row], own, lines)
         met[now] -= weight * len(others)
-        goes_on = before >= 0 and following[row]
+        after = following[row] if before >= 0 else -1
+        goes_on = after >= 0
         if goes_on:
-            _add_lines(met_after, codes[row + 1], next_, lines)
+            _add_lines(met_after, codes[after], next_, lines)
             # All values of its group leave the sums of the next row as they are.
-            met_after[groups[now]] -= weights[row + 1] * len(next_[0])
+            met_after[groups[now]] -= weights[after] * len(next_[0])
             for value in range(lowest, end):
                 met[value] += met_after[groups[value]]
             if shared:
-                _met_twice(met, weight, now, codes[row, before], codes[row + 1, column], groups, lowest, end)
+                _met_twice(met, weight, now, codes[row, before], codes[after, column], groups, lowest, end)
         best, least = now, met[now] - 1e-9
         for value in range(lowest, end):
             if met[value] < least:
@@ -246,6 +248,6 @@ def _choose(
         _move(now, best, weight, codes[row], own, lines)
         codes[row, column] = best
         if goes_on:
-            _move(groups[now], groups[best], weights[row + 1], codes[row + 1], next_, lines)
-            codes[row + 1, before] = groups[best]
+            _move(groups[now], groups[best], weights[after], codes[after], next_, lines)
+            codes[after, before] = groups[best]
     return changed

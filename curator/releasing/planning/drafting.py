@@ -158,7 +158,7 @@ def draft(
     domain = Domain(tuple(attributes[name] for name in ordered))
     bins = _BINS.format(share=DEFAULT_SHARE, names=", ".join(domain.open)) if domain.open else ""
     text = _TEMPLATE.format(
-        domain=json.dumps(domain_file), dealers=_stated_dealers(dealers, grouped), bins=bins, **wishes.lines()
+        domain=json.dumps(domain_file), dealers=stated_dealers(dealers, grouped), bins=bins, **wishes.lines()
     )
     for names in grouped:
         text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
@@ -183,7 +183,7 @@ def proposed_slices(cards: Sequence[Card]) -> list[list[str]]:
     return _slices_by_columns({card.name: card.domain for card in cards if card.domain is not None})
 
 
-def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:
+def stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:
     """The lines of a drafted plan that name its dealers."""
     if dealers:
         alone = len(dealers) < REPLICATED

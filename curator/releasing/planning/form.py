@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....common.data.related.stated import TABLE_KEYS
+from ....common.data.related.stated import COLUMN, TABLE_KEYS
 from ....common.errors import MosaicError
 from ....common.forms.options import keys_of
 from ....common.forms.several import TEXTS, Either, ListOf
@@ -36,10 +36,19 @@ _SLICE = Table(
 _TABLE = Table(
     {
         **TABLE_KEYS,
+        "series": Key(
+            COLUMN,
+            "Column of categories, such as a test: what follows what is kept within rows of one value of it.",
+        ),
         "summaries": Key(
             MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
             'What rows of the other table say of these: { stroke = { code = ["I63"] } }; also first, last, '
             "count and time.",
+        ),
+        "workload": Key(
+            ListOf(ListOf(Text())),
+            'Pairs of columns that matter: [["ward", "days"], ["ward", "previous ward"], ["ward", '
+            '"patients.sex"]]; without it, all.',
         ),
     }
 )

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ....common.data.attributes.unmodelled import WHOLE_NUMBERS
 from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
+from ....common.data.related.keys import without_keys
+from ....common.data.related.series import check_series
 from ....common.data.related.stated import StatedTable
 from ....common.errors import DataError
 from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
@@ -21,23 +24,43 @@ class PlannedTable(StatedTable):
 
     Attributes:
         summaries: columns of the parent, by name, that say something of its rows of this table, as stated.
+        pairs: the pairs of columns that its release is asked for, as stated; None for all.
+        series: column that says which rows of a parent are one series; empty for all of them.
     """
 
     summaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pairs: Sequence[Sequence[str]] | None = None
+    series: str = ""
 
     def check(self, file: str = "plan") -> None:
         """Refuses what cannot be released over parties.
 
         Raises:
-            DataError: see `StatedTable.check`; or a rule is about the order.
+            DataError: see `StatedTable.check` and `check_series`; or a rule is about the order, or the domain
+                states the keys of the parent.
         """
         super().check(file)
+        if self.domain is not None:
+            without_keys(self.domain, self.key, self.foreign)
+        if self.series:
+            where = f"{file}: series of [tables.{self.name}]"
+            if not self.parent:
+                raise DataError(
+                    f"{where}: expected a table that belongs to another, got that of people; take it out"
+                )
+            held = () if self.domain is None else self.domain.names
+            check_series(where, self.series, self.order or None, held, self.domain)
         rules = () if self.domain is None or not self.order else self.domain.rules
         if any(self.order in rule.columns for rule in rules):
             raise DataError(
                 f"{file}: [tables.{self.name}]: expected no rule about the order {self.order!r} over "
                 'parties; describe a later date with "after", or take the rule out'
             )
+
+    @property
+    def pattern(self) -> str:
+        """How the new keys look, as the domain says; see `Identifier`."""
+        return WHOLE_NUMBERS if self.domain is None else without_keys(self.domain, self.key)[1]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -74,7 +97,12 @@ class PlannedTables:
         """
         tables = _in_order(
             [
-                PlannedTable.read("plan", name, one, folder, summaries=one.get("summaries", {}))
+                PlannedTable.read(
+                    *("plan", name, one, folder),
+                    summaries=one.get("summaries", {}),
+                    pairs=one.get("workload"),
+                    series=one.get("series", ""),
+                )
                 for name, one in sections.items()
             ]
         )
@@ -129,8 +157,10 @@ class PlannedTables:
 
     @property
     def domains(self) -> dict[str, Domain]:
-        """The domain of each table that has columns beside keys."""
-        return {one.name: one.domain for one in self.tables if one.domain is not None}
+        """The domain of each table that has columns beside keys, without these."""
+        return {
+            one.name: without_keys(one.domain, one.key)[0] for one in self.tables if one.domain is not None
+        }
 
     @property
     def relations(self) -> tuple[Relation, ...]:

@@ -482,6 +482,8 @@ RELATED = RelatedPart(
         {"columns": (KnownColumn("a", "people", Way.ANY, "sex"),)},
         {"columns": (KnownColumn("a", "stays", Way.LAST_ROW, "ward", before=True),)},
         {"columns": (KnownColumn("a", "others", Way.COUNT, "ward", starts=(0, 1)),)},
+        {"columns": (KnownColumn("a", "people", Way.SERIES, "sex", before=True),)},
+        {"columns": tuple(KnownColumn(one, "stays", Way.SERIES, one, before=True) for one in "ab")},
     ],
 )
 def test_an_inconsistent_part_of_related_tables_is_refused(change):
@@ -500,6 +502,11 @@ def test_numbers_of_rows_have_increasing_starts(way, starts):
 def test_others_have_no_starts(way):
     with pytest.raises(DataError, match="increasing starts"):
         KnownColumn("b", "people", way, "stays", starts=(0, 1))
+
+
+def test_a_series_is_that_of_the_row_before():
+    with pytest.raises(DataError, match="a series of the row before"):
+        KnownColumn("a", "stays", Way.SERIES, "ward")
 
 
 @pytest.mark.parametrize("groups", [(0, 2), (1,), (0, 1 << 63)])

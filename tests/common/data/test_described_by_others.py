@@ -1,6 +1,7 @@
 """Metadata of SDV and domains of dpsynth, read as domain files."""
 
 import json
+from copy import deepcopy
 
 import pytest
 
@@ -114,16 +115,24 @@ def test_one_sentence_says_what_the_metadata_does_not():
 def test_keys_and_relationships_of_several_tables_are_relations():
     found = tables_of_sdv(HOTELS)
     assert found.relations == {"guests": {"hotel": "hotels.id"}}
-    assert list(found.tables["hotels"].entries) == ["city"]
+    assert list(found.tables["hotels"].entries) == ["id", "city"]
     assert list(found.tables["guests"].entries) == ["guest", "arrived"]
     assert found.tables["guests"].order == "arrived"
+
+
+def test_a_key_of_its_own_is_an_identifier_in_the_form_that_is_stated_and_alone_it_is_no_domain():
+    form = deepcopy(HOTELS)
+    form["tables"]["hotels"]["columns"]["id"]["regex_format"] = "H-[0-9]{3}"
+    assert tables_of_sdv(form).tables["hotels"].entries["id"] == {"type": "identifier", "pattern": "H-{:03d}"}
+    del form["tables"]["hotels"]["columns"]["city"]
+    assert tables_of_sdv(form).tables["hotels"].entries == {}
 
 
 def test_a_sequence_has_a_key_and_an_order():
     form = SINGLE | {"sequence_key": "guest", "sequence_index": "arrived", "primary_key": None}
     found = described_by_others(form)
     assert (found.key, found.order) == ("guest", "arrived")
-    assert "guest" not in found.entries
+    assert found.entries["guest"]["type"] == "identifier"
 
 
 def test_a_domain_of_dpsynth_is_a_domain():

@@ -1,11 +1,14 @@
+import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy import conversion
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
+from dpmosaic.curator.certificates.json_values import to_json_values
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf])
@@ -18,6 +21,20 @@ def test_refuses_an_epsilon_that_is_not_positive_and_finite(epsilon):
 def test_refuses_a_delta_outside_zero_to_one(delta):
     with pytest.raises(BudgetError, match="delta: expected a number in"):
         Budget(1.0, delta)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.longdouble, np.int64, Fraction])
+def test_numbers_of_other_kinds_are_those_that_json_has(kind):
+    budget = Budget(kind(2), kind(1) / 4)
+    assert json.loads(json.dumps(to_json_values(budget))) == to_json_values(Budget(2.0, 0.25))
+    assert budget == Budget(2.0, 0.25)
+
+
+@pytest.mark.parametrize("value", [True, "1", Fraction(10**400), np.float32("nan"), 1j, np.True_])
+def test_refuses_what_is_no_number(value):
+    for given in ({"epsilon": value, "delta": 1e-9}, {"zcdp_rho": value}, {"epsilon": 1.0, "delta": value}):
+        with pytest.raises(BudgetError, match="expected a"):
+            Budget(**given)
 
 
 def test_refuses_epsilon_without_delta():

@@ -8,7 +8,7 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.analysis import totals as sums
+from dpmosaic.curator.analysis import terms as sums
 from dpmosaic.curator.analysis.estimators.means import difference, mean, proportion
 from dpmosaic.curator.analysis.estimators.regression import linear, logistic
 from support.surveys import Survey, coded, measured, people, survey, tilted

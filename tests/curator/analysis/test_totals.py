@@ -14,8 +14,10 @@ from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.curator.analysis import totals as module
-from dpmosaic.curator.analysis.totals import Support, totals
+from dpmosaic.curator.analysis import terms as module
+from dpmosaic.curator.analysis import totals as totals_module
+from dpmosaic.curator.analysis.terms import Support
+from dpmosaic.curator.analysis.totals import Sums
 from dpmosaic.curator.analysis.unmeasured.inside import inside_bins
 from dpmosaic.curator.analysis.unmeasured.variation import ALONE, LEAST_KAPPA, kappa_of, typical
 from dpmosaic.curator.results.evidence import Evidence, Known
@@ -23,8 +25,13 @@ from dpmosaic.curator.results.evidence import Evidence, Known
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))
 EVERY = np.array(list(itertools.product(*map(range, DOMAIN.sizes))))
 PAIRS = tuple(itertools.combinations(DOMAIN.names, 2))
-DRAWS = 1000
+DRAWS = 400
+"""Draws of noise: a variance of 1.6 times the stated one is found with probability 99 %."""
 ALL = (*((name,) for name in DOMAIN), *PAIRS)
+
+
+def totals(measured, support, values, inside=None):
+    return Sums.of(measured, support).totals(values, inside)
 
 
 def joint(seed, records=5000):
@@ -89,7 +96,7 @@ def test_what_was_not_measured_is_taken_from_the_release():
 
 @pytest.mark.parametrize("directly", [True, False])
 def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
-    monkeypatch.setattr(module, "_DIRECT_CELLS", 1000 if directly else 0)
+    monkeypatch.setattr(module, "_DIRECT_VALUES", 10**6 if directly else 0)
     monkeypatch.setattr(module, "_RESIDUAL_TOLERANCE", 1e-10)
     real, functions = joint(1), np.random.default_rng(4).standard_normal((len(EVERY), 2))
     known = evidence(real, 20.0, np.random.default_rng(0))
@@ -217,7 +224,7 @@ def basis(clique):
 
 @pytest.mark.slow
 def test_estimates_are_unbiased_with_the_stated_noise():
-    """Of 1000 draws of noise, mean and variance; each of 8 checks fails by chance once in 15,000."""
+    """Of 400 draws of noise, mean and variance; each of 8 checks fails by chance once in 15,000."""
     real, functions = joint(1), of_pairs(3, 2)
     other = near(real)
     rng, errors = np.random.default_rng(7), []
@@ -272,16 +279,16 @@ def test_estimates_are_unbiased_where_a_release_follows_the_noise(monkeypatch, e
 
 @pytest.mark.slow
 def test_the_noise_of_the_number_of_records_is_part_of_the_stated_noise():
-    """Of 1000 draws of all noise, the variance; each of 4 checks fails by chance once in 15,000."""
+    """Of 400 draws of all noise, the variance; each of 4 checks fails by chance once in 15,000."""
     real, functions = joint(1), np.column_stack([np.ones(len(EVERY)), EVERY[:, 0] == 0, of_pairs(3, 2)])
     rng, away, records = np.random.default_rng(7), [], float(real.sum())
-    for _ in range(1000):
+    for _ in range(DRAWS):
         counted = records + 200.0 * rng.standard_normal()
         known = evidence(real, 40.0, rng).known
         other = near(real) * (counted / records)
         found = totals(Evidence(DOMAIN, counted, known, records_sigma=200.0), released(other), functions)
         away.append(found.values - real @ functions)
-    assert np.var(away, axis=0) == pytest.approx(np.diag(found.noise), rel=4 * math.sqrt(2 / 1000))
+    assert np.var(away, axis=0) == pytest.approx(np.diag(found.noise), rel=4 * math.sqrt(2 / DRAWS))
 
 
 def test_combinations_without_records_count_as_unknown():
@@ -296,11 +303,32 @@ def test_combinations_without_records_count_as_unknown():
     assert found.values[0] == pytest.approx(rare @ first[:, 0], abs=3 * error)
 
 
+def test_few_measured_cells_are_solved_directly_and_once_however_many_cells_a_pair_has(monkeypatch):
+    domain = Domain.coded({"x": 60, "y": 60})
+    codes = np.array(list(itertools.product(range(60), repeat=2)))
+    known = {(name,): Known(np.zeros(60), 10.0) for name in domain}
+    support = Support(domain.names, codes, np.full(3600, 2.0))
+    functions = codes[:, :1] * codes[:, 1:] * 1.0
+    iterated = module.Terms._conjugate_gradients
+    prepared = []
+    equations = module.Terms._equations
+    monkeypatch.setattr(module.Terms, "_conjugate_gradients", None)
+    monkeypatch.setattr(module.Terms, "_equations", lambda terms: prepared.append(1) or equations(terms))
+    sums = Sums.of(Evidence(domain, 7200.0, known, {domain.names: 0.8}), support)
+    directly = sums.totals(functions)
+    assert sums.totals(functions).values == pytest.approx(directly.values)
+    assert len(prepared) == 1
+    monkeypatch.setattr(module.Terms, "_conjugate_gradients", iterated)
+    monkeypatch.setattr(module, "_DIRECT_VALUES", 0)
+    monkeypatch.setattr(module, "_RESIDUAL_TOLERANCE", 1e-10)
+    assert sums.totals(functions).covariance(False) == pytest.approx(directly.covariance(False), rel=1e-6)
+
+
 def test_many_functions_are_answered_in_blocks(monkeypatch):
     real, functions = joint(1), np.random.default_rng(4).standard_normal((len(EVERY), 7))
     known = evidence(real, 30.0, np.random.default_rng(0))
     whole = totals(known, released(real), functions)
-    monkeypatch.setattr(module, "_VALUES_AT_ONCE", 100)
+    monkeypatch.setattr(totals_module, "_VALUES_AT_ONCE", 100)
     parts = totals(known, released(real), functions)
     assert parts.values == pytest.approx(whole.values, rel=1e-3)
 

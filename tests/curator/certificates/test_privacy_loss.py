@@ -114,6 +114,11 @@ def test_states_no_epsilon_if_delta_is_below_the_precision_of_floats():
     assert checked_epsilon(accountant, 1e-13, Adjacency.ZERO_OUT) is None
 
 
+def test_states_no_epsilon_if_the_values_of_the_noise_would_fill_the_memory():
+    accountant = spend(Budget(zcdp_rho=1e-18), Adjacency.ZERO_OUT, [Fraction(1)])
+    assert checked_epsilon(accountant, 1e-9, Adjacency.ZERO_OUT) is None
+
+
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_a_person_with_several_rows_has_the_epsilon_of_the_promise_and_not_of_one_row(adjacency):
     accountant = spend(Budget(1.0, 1e-9), PrivacyUnit(adjacency, 3), [Fraction(1, 2), Fraction(1, 4)])

@@ -237,6 +237,7 @@ FALSE_STATEMENTS = [
     (("plan", "spec", "sample"), 5, {"trust"}),
     (("charges", 0, "zcdp_rho"), 1e-9, {"charges"}),
     (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e9, {"charges"}),
+    (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e-200, {"charges"}),
     (("charges"), lambda all: all[:-1], {"charges"}),
     (("charges", 0, "kind"), "scores", {"charges"}),
     (("charges", 0, "step"), "another", {"recomputed"}),

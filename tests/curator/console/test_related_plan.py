@@ -9,12 +9,12 @@ from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.curator.console.pages import Place, curator_pages
 from support.browsing import Client
 from support.related import patients
-from support.related_network import APART, cut, network
+from support.related_network import APART, network
 
 
 @pytest.fixture
 def place(tmp_path):
-    made = network(tmp_path / "net", cut(patients(people=20), 1), APART)
+    made = network(tmp_path / "net", patients(people=20), APART)
     return Place(made.plan, tmp_path / "out", made.plan.parent)
 
 

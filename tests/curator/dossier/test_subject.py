@@ -36,10 +36,11 @@ def people(tmp_path_factory):
     folder = tmp_path_factory.mktemp("people") / "release"
     tables = {
         "people": pd.DataFrame({"id": range(600), "sex": ["f", "m"] * 300}),
-        "rows": pd.DataFrame({"id": np.arange(900) % 600, "ward": ["a", "b", "c"] * 300}),
+        "all rows": pd.DataFrame({"id": np.arange(900) % 600, "ward": ["a", "b", "c"] * 300}),
     }
-    domain = {"people": {"sex": ["f", "m"]}, "rows": {"ward": ["a", "b", "c"]}}
-    dpmosaic.synthesize(tables, epsilon=1.0, relations={"rows": {"id": "people"}}, domain=domain).save(folder)
+    domain = {"people": {"sex": ["f", "m"]}, "all rows": {"ward": ["a", "b", "c"]}}
+    relations = {"all rows": {"id": "people"}}
+    dpmosaic.synthesize(tables, epsilon=1.0, relations=relations, domain=domain).save(folder)
     return folder
 
 
@@ -77,7 +78,7 @@ def test_a_release_of_related_tables_is_described_with_its_keys_and_what_was_spe
     above, below = subject.tables
     assert (above.name, above.key, below.parent, below.foreign) == ("people", "id", "people", "id")
     assert {column.name: column.kind for column in below.columns} == {"id": "key", "ward": "text"}
-    assert below.sha256 == form["outputs"]["tables/rows.csv"]
+    assert below.sha256 == form["outputs"]["tables/all_rows.csv"]
     assert subject.epsilon_spent == form["epsilon_spent"]
     assert len(subject.steps) == len(form["parts"])
     assert "one person with all rows" in subject.unit

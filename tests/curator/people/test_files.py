@@ -1,6 +1,8 @@
 """The files of a release of people: saved, loaded, verified, and refused when they changed."""
 
+import hashlib
 import json
+import random
 import shutil
 import warnings
 
@@ -11,13 +13,14 @@ from typer.testing import CliRunner
 
 import dpmosaic
 from dpmosaic.command import app
-from dpmosaic.common.errors import DataError
+from dpmosaic.common.errors import DataError, MosaicError
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import file_name, verify_people
 from dpmosaic.curator.results.table_format import TableFormat
+from support.mutations import changed_bytes, changed_value
 from support.related import release
 from support.two_releases import listed
-from support.verifiers import failed_checks_of_people
+from support.verifiers import NODE, failed_checks_of_people, second
 
 pytestmark = pytest.mark.slow
 
@@ -169,6 +172,15 @@ def _labelled(form):
     form["labels"] = ["a label"]
 
 
+def _with_another_delta(form):
+    form["parts"][-1]["labels_delta"] = 1e-12
+
+
+def _without_the_delta_of_labels(form):
+    for part in form["parts"]:
+        part["labels_delta"] = 0.0
+
+
 def _of_another(form):
     form["parts"][-1]["certificate"] = "0" * 64
 
@@ -184,11 +196,17 @@ def _of_another(form):
         (_under_another_adjacency, "record"),
         (_labelled, "label"),
         (_of_another, "parts"),
+        (_with_another_delta, "parts"),
+        (_without_the_delta_of_labels, "parts"),
     ],
 )
 def test_a_changed_certificate_is_found(folder, change, found):
     edited(folder, change)
     assert found in failed(folder)
+    if NODE is not None:
+        assert found in {
+            one["what"] for one in second("folder", folder=str(folder)) if one["passed"] is False
+        }
 
 
 def test_a_release_from_one_place_is_none_of_the_institutions_of_cards(folder):
@@ -206,6 +224,75 @@ def test_a_part_of_another_release_is_found(folder, made, tmp_path):
 def test_a_name_outside_of_the_folder_is_found(folder):
     edited(folder, lambda form: form["outputs"].update({"../secret": "0" * 64}))
     assert "file ../secret" in failed(folder)
+
+
+def with_files(folder, **contents):
+    """Other files in the folder, and a certificate that names them: nobody signs that of one place."""
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    edited(folder, lambda form: form["outputs"].update(digests))
+
+
+def test_whatever_a_stranger_writes_into_a_folder_is_read_or_refused_in_one_sentence(folder):
+    rng = random.Random(1)
+    names = ["people.json", *(f"tables/{name}.csv" for name in ("patients", "stays", "codes"))]
+    whole = {name: (folder / name).read_bytes() for name in names}
+    said = []
+    for number in range(120):
+        name = names[0] if number % 2 else rng.choice(names[1:])
+        if name == "people.json":
+            changed = json.dumps(changed_value(json.loads(whole[name]), rng)).encode()
+        else:
+            changed = changed_bytes(whole[name], rng)
+        with_files(folder, **whole | {name: changed})
+        try:
+            held = dpmosaic.load_people(folder)
+            held.report()
+            held.generate(3, seed=1)
+        except MosaicError as refusal:
+            said.append(str(refusal))
+    assert all(map(str.isprintable, said))
+    assert len(said) > 30
+
+
+def _group_of_a_billion(form):
+    form["tables"][0]["groups"] = {"born": [1 << 40]}
+
+
+def _child_of_itself(form):
+    form["tables"][1]["parent"] = form["tables"][1]["name"]
+
+
+def _two_roots(form):
+    form["tables"][1] |= {"parent": "", "foreign": ""}
+
+
+def _one_name_twice(form):
+    form["tables"][2]["name"] = form["tables"][1]["name"]
+
+
+def _no_tables(form):
+    form["tables"] = []
+
+
+def _a_key_that_is_no_column(form):
+    form["tables"][1]["key"] = "another"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_group_of_a_billion, _child_of_itself, _two_roots, _one_name_twice, _no_tables),
+        _a_key_that_is_no_column,
+    ],
+)
+def test_a_description_of_other_tables_is_refused(folder, change):
+    form = json.loads((folder / "people.json").read_text())
+    change(form)
+    with_files(folder, **{"people.json": json.dumps(form).encode()})
+    with pytest.raises(DataError, match="expected a description of its tables"):
+        dpmosaic.load_people(folder)
 
 
 def test_a_seed_is_a_label_of_the_whole_with_a_warning_beside_it(tmp_path):

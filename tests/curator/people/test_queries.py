@@ -194,7 +194,8 @@ def test_people_of_one_table_with_a_key_are_counted_by_what_is_theirs():
     found = made.query("SELECT sex, COUNT(DISTINCT id) AS n FROM rows GROUP BY sex").frame
     assert np.isfinite(found.n_low).all()
     real = stays.groupby("sex").id.nunique()
-    assert found.set_index("sex").n.to_dict() == pytest.approx(real.to_dict(), abs=2)
+    # Six deviations of .85 each: one false alarm in 10^8.
+    assert found.set_index("sex").n.to_dict() == pytest.approx(real.to_dict(), abs=5)
 
 
 @pytest.mark.parametrize(

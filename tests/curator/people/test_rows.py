@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -9,16 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
+from dpmosaic.curator.people.kin import Kin
 from dpmosaic.curator.people.rows import of_people, people_in_parts, records, weights
-from dpmosaic.curator.people.shape import Family, Kin
+from dpmosaic.curator.people.shape import Family
 from support.families import families, heavy, without
 
 UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
+CODED = Domain.coded({"t1_0": 2, "t1_1": 2})
 
 
 def cliques(domain):
@@ -197,3 +201,42 @@ def test_rows_of_some_people_are_all_that_belongs_to_them():
         numbers = np.concatenate([part[name].numbers for part in parts])
         np.testing.assert_array_equal(numbers, rows[name].numbers)
     assert [len(part["p"]) for part in parts] == [7, 1, 12]
+
+
+@given(families(most_tables=3))
+def test_a_record_has_the_row_before_or_the_last_one_of_its_series(drawn):
+    family, rows = drawn
+    for table in family.tables[1:]:
+        held, found = rows[table.name], records(family, table.name, rows) if family.own(table.name) else None
+        for column in [] if found is None else family.columns(table.name):
+            if not column.before:
+                continue
+            codes = held.codes[column.source]
+            wanted, seen = [], {}
+            for place, parent in enumerate(held.parent.tolist()):
+                alike = table.series and column.source != table.series
+                which = (parent, held.codes[table.series][place] if alike else 0)
+                wanted.append(codes[seen[which]] if which in seen else column.attribute.size - 1)
+                seen[which] = place
+            assert found.column(column.attribute.name).tolist() == wanted
+
+
+@given(families(most_tables=3))
+def test_records_keep_to_the_rules_of_first_rows(drawn):
+    family, rows = drawn
+    for table in family.tables[1:]:
+        if family.own(table.name):
+            found = records(family, table.name, rows)
+            for rule in found.domain.rules:
+                codes = {name: found.column(name) for name in rule.columns}
+                assert not rule.forbids(found.domain, codes).any()
+
+
+def test_a_first_row_is_the_first_one_of_its_series_and_not_the_other_way_round():
+    family, rows = heavy(3)
+    held = rows["t1"]
+    family = family.with_table(replace(family["t1"], series="t1_0", domain=CODED))
+    rows["t1"] = replace(held, codes={"t1_0": np.array([0, 1, 0, 1, 1]), "t1_1": np.array([1, 0, 0, 1, 0])})
+    found = records(family, "t1", rows)
+    assert found.column("previous_t1_0").tolist() == [2, 0, 1, 2, 1]
+    assert found.column("previous_t1_1").tolist() == [2, 2, 1, 2, 1]

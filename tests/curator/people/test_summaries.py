@@ -14,7 +14,8 @@ from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.data.related.steps import Steps
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.people.drawing.keeping import least_numbers, summaries_kept, times_kept
-from dpmosaic.curator.people.shape import Family, Kin
+from dpmosaic.curator.people.kin import Kin
+from dpmosaic.curator.people.shape import Family
 from dpmosaic.curator.people.summaries import AnyOf, CountOf, FirstOf, LastOf, TimeTo, summary_of
 
 PARENT = np.array([0, 0, 0, 2, 2])

@@ -171,6 +171,7 @@ def test_refuses_files_that_are_no_model(fitted: MarkovRandomField, tmp_path: Pa
     [
         ("belief_0", lambda array: array - 1e6),
         ("belief_0", lambda array: array * np.nan),
+        ("belief_0", lambda array: array * 2),
         ("belief_0", lambda array: array.astype(np.float32)),
         ("belief_0", lambda array: array[..., :1]),
         ("potential_0", lambda array: array[:1]),

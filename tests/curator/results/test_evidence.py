@@ -105,9 +105,13 @@ def test_a_file_holds_all_of_it(tmp_path):
         Evidence(DOMAIN, 12.5, {("a",): Known(np.zeros(2), 3.0)}),
         Evidence(DOMAIN, 12.5, {("a",): Known(np.zeros(3), 0.0)}),
         Evidence(DOMAIN, 12.5, {("a",): Known(np.full(3, np.nan), 1.0)}),
+        Evidence(DOMAIN, 12.5, {("a",): Known(np.full(3, 1e30), 1.0)}),
+        Evidence(DOMAIN, 12.5, {("a",): Known(np.zeros(3), 1e30)}),
         Evidence(DOMAIN, 12.5, {}, {("a", "b"): -1.0}),
+        Evidence(DOMAIN, -1.0, {}),
+        Evidence(DOMAIN, 1e30, {}),
     ],
-    ids=["cells", "sigma", "not finite", "bound"],
+    ids=["cells", "sigma", "not finite", "counts", "noise", "bound", "negative records", "records"],
 )
 def test_a_damaged_file_is_refused(tmp_path, wrong):
     wrong.save(tmp_path / "evidence.npz")

@@ -209,20 +209,45 @@ def test_other_whole_numbers_are_no_clock(tmp_path, cells):
     assert draft(tmp_path, *cells)["type"] != "clock"
 
 
-def test_times_with_a_half_of_the_day_are_timestamps_of_one_day(tmp_path):
-    found = draft(tmp_path, *(f"{time:%I:%M %p}" for time in TIMES))
-    assert (found["type"], found["format"]) == ("timestamp", "%I:%M %p")
-    assert found["min"][:10] == found["max"][:10] == "1900-01-01"
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("%I:%M %p", "HH:MM AM"),
+        ("%-I:%M %p", "H:MM AM"),
+        ("%-I:%M%P", "H:MMam"),
+        ("%I:%M:%S %P", "HH:MM:SS am"),
+        ("%H:%M:%S.%f", "HH:MM:SS.ffffff"),
+    ],
+)
+def test_times_with_a_half_of_the_day_or_a_fraction_are_clocks(tmp_path, written, form):
+    found = draft(tmp_path, *(time.strftime(written) for time in TIMES))
+    assert (found["type"], found["format"]) == ("clock", form)
 
 
 @pytest.mark.parametrize(
     ("cells", "first", "count"),
     [
-        ([f"{2020 + n % 3}Q{1 + n % 4}" for n in range(60)], "2020Q1", 12),
         ([f"2020-W{1 + n % 50:02d}" for n in range(60)], "2020-W01", 53),
         ([f"2021-W{1 + n % 50:02d}" for n in range(60)], "2021-W01", 52),
     ],
 )
-def test_weeks_and_quarters_are_the_ordered_ones_of_whole_years(tmp_path, cells, first, count):
+def test_weeks_are_the_ordered_ones_of_whole_years(tmp_path, cells, first, count):
     found = draft(tmp_path, *cells)
     assert (found["categories"][0], len(found["categories"]), found["ordered"]) == (first, count, True)
+
+
+@pytest.mark.parametrize("written", ["%YQ{}", "%Y-Q{}", "Q{} %Y"])
+def test_quarters_are_dates(tmp_path, written):
+    days = [datetime(2019 + n % 3, 1 + 3 * (n % 4), 1) for n in range(60)]
+    found = draft(tmp_path, *(day.strftime(written).format((day.month + 2) // 3) for day in days))
+    assert (found["type"], found["granularity"]) == ("date", "quarter")
+    assert found["format"] == written.format("%q")
+    assert (found["min"], found["max"]) == ("2019-01-01", "2021-12-31")
+
+
+@pytest.mark.parametrize(
+    "written", ["%a, %d %b %Y", "%A, %B %-d, %Y", "%Y年%-m月%-d日", "%m/%d/%Y %-I:%M %P"]
+)
+def test_weekdays_characters_and_small_halves_of_the_day_come_back(tmp_path, written):
+    days = [datetime(2020, 1, 5, 8, 5) + timedelta(days=3 * n, minutes=73 * n) for n in range(200)]
+    assert draft(tmp_path, *(day.strftime(written) for day in days))["format"] == written

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from dpmosaic.common.data.attributes.unmodelled import UUIDS
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.drafting.relations import draft_folder, save_folder
+from dpmosaic.party.drafting.relations import Link, draft_folder, save_folder
 from dpmosaic.synthesis.relations_file import read_relations
 
 PATIENTS = pd.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "f"]})
@@ -29,26 +31,114 @@ def folder(tmp_path):
 
 @pytest.mark.slow
 def test_a_table_belongs_to_the_nearest_one_whose_keys_it_holds(folder):
-    found = {table.name: (table.parent, table.foreign, table.key) for table in draft_folder(folder)}
+    found = {table.name: table.links for table in draft_folder(folder)}
     assert found == {
-        "patients": ("", "", ""),
-        "stays": ("patients", "patient_id", "id"),
-        "codes": ("stays", "stay_id", "stay_id"),
+        "patients": (),
+        "stays": (Link("patient_id", "patients", "id", 0),),
+        "codes": (Link("stay_id", "stays", "stay_id", 0),),
     }
 
 
 @pytest.mark.slow
-def test_keys_are_in_no_domain(folder):
-    drafts = {table.name: set(table.draft.entries) for table in draft_folder(folder)}
-    assert drafts["patients"] == {"sex"}
-    assert "stay_id" not in drafts["stays"] | drafts["codes"]
+def test_a_key_is_an_identifier_of_its_own_table_and_in_no_other_domain(folder):
+    drafts = {table.name: dict(table.draft.entries) for table in draft_folder(folder)}
+    number = {"type": "identifier", "pattern": "{:d}"}
+    assert drafts["patients"]["id"] == drafts["stays"]["stay_id"] == number
+    assert "patient_id" not in drafts["stays"]
+    assert "stay_id" not in drafts["codes"]
 
 
 @pytest.mark.slow
-def test_a_key_that_is_in_no_parent_relates_nothing(folder):
-    STAYS.assign(patient_id=[1, 2, 3, 99]).to_csv(folder / "stays.csv", index=False)
+@pytest.mark.parametrize(
+    ("keys", "pattern"),
+    [
+        (["p", "q", "r"], "patients-{:06d}"),
+        ([f"0000000{n}-aaaa-4bbb-8ccc-0123456789ab" for n in (1, 2, 3)], UUIDS),
+    ],
+)
+def test_keys_of_few_rows_are_drafted_in_their_form(folder, keys, pattern):
+    PATIENTS.assign(id=keys).to_csv(folder / "patients.csv", index=False)
+    stays = STAYS.assign(patient_id=[keys[place - 1] for place in STAYS.patient_id])
+    stays.to_csv(folder / "stays.csv", index=False)
+    drafts = {table.name: table.draft.entries for table in draft_folder(folder)}
+    assert drafts["patients"]["id"]["pattern"] == pattern
+
+
+@pytest.mark.slow
+def test_a_table_of_keys_alone_gets_no_domain(folder, tmp_path):
+    PATIENTS[["id"]].to_csv(folder / "patients.csv", index=False)
+    stated = read_relations(save_folder(draft_folder(folder), tmp_path / "drafts"), folder)
+    assert set(stated.domains) == {"stays", "codes"}
+
+
+@pytest.mark.slow
+def test_rows_without_a_parent_are_left_out_and_counted_for_the_owner(folder, tmp_path):
+    STAYS.assign(patient_id=[1, 2, None, 99]).to_csv(folder / "stays.csv", index=False)
+    drafted = draft_folder(folder)
+    stays = next(table for table in drafted if table.name == "stays")
+    assert stays.parent == "patients"
+    (note,) = stays.notes()
+    assert note.startswith("stays: 2 of 4 rows have in 'patient_id' no key of 'patients';")
+    assert read_relations(save_folder(drafted, tmp_path / "drafts"), folder).drop_incomplete == {"stays"}
+
+
+@pytest.mark.slow
+def test_a_column_that_mostly_holds_no_keys_relates_nothing(folder):
+    STAYS.assign(patient_id=[1, 97, 98, 99]).to_csv(folder / "stays.csv", index=False)
     found = {table.name: table.parent for table in draft_folder(folder)}
     assert found["stays"] == ""
+
+
+SHOP = {
+    "customers": {"id": range(1, 21), "age": range(30, 50)},
+    "orders": {"id": range(1, 41), "{customer}": [1 + n % 20 for n in range(40)], "paid": [True, False] * 20},
+    "Items": {"id": range(1, 81), "{order}": [1 + n % 40 for n in range(80)], "product": list("abcd") * 20},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("customer", "order"),
+    [
+        ("customer_id", "order_id"),
+        ("CustomerID", "orderId"),
+        ("customer", "ORDER"),
+        ("customers.id", "order id"),
+    ],
+)
+def test_tables_that_count_their_rows_belong_by_the_column_that_names_another(tmp_path, customer, order):
+    for name, columns in SHOP.items():
+        named = {key.format(customer=customer, order=order): cells for key, cells in columns.items()}
+        pd.DataFrame(named).to_csv(tmp_path / f"{name}.csv", index=False)
+    found = {table.name: table.links for table in draft_folder(tmp_path)}
+    assert found == {
+        "customers": (),
+        "orders": (Link(customer, "customers", "id", 0),),
+        "Items": (Link(order, "orders", "id", 0),),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("listed", [4, 90])
+def test_a_table_that_others_refer_to_is_public_if_its_owner_says_so(tmp_path, listed):
+    """However many rows it has."""
+    tables = {name: pd.DataFrame(columns) for name, columns in SHOP.items()}
+    products = pd.DataFrame({"id": range(1, 1 + listed), "price": range(5, 5 + listed)})
+    items = tables["Items"].assign(product_id=[1 + n % listed for n in range(80)])
+    for name, rows in (tables | {"Items": items, "products": products}).items():
+        rows.rename(columns={"{customer}": "customer_id", "{order}": "order_id"}).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
+    drafted = draft_folder(tmp_path)
+    path = save_folder(drafted, tmp_path / "drafts")
+    assert [table.name for table in drafted if table.draft is None] == ["products"]
+    assert read_relations(path, tmp_path).public == frozenset()
+    path.write_text(path.read_text(encoding="utf-8").replace("# public", "public"), encoding="utf-8")
+    stated = read_relations(path, tmp_path)
+    assert stated.public == {"products"}
+    assert stated.relations["Items"] == {"order_id": "orders.id", "product_id": "products.id"}
+    assert "product_id" not in Domain.load(stated.domains["Items"])
+    assert set(stated.domains) == {"customers", "orders", "Items"}
 
 
 @pytest.mark.slow
@@ -61,6 +151,16 @@ def test_what_is_written_is_what_a_release_reads(folder, tmp_path):
         name: f"{name}.csv" for name in ("patients", "stays", "codes")
     }
     assert all(domain.is_file() for domain in stated.domains.values())
+
+
+def test_a_number_may_be_the_order_if_a_reader_says_so(folder, tmp_path):
+    stays = pd.DataFrame({"stay_id": range(200), "patient_id": 1, "day": range(5, 1005, 5)})
+    stays.to_csv(folder / "stays.csv", index=False)
+    (folder / "codes.csv").unlink()
+    path = save_folder(draft_folder(folder), tmp_path / "drafts")
+    assert read_relations(path, folder).order == {}
+    path.write_text(path.read_text(encoding="utf-8").replace("# order", "order"), encoding="utf-8")
+    assert read_relations(path, folder).order == {"stays": "day"}
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

@@ -1,16 +1,20 @@
 """Rows of one person beyond the bound are left out, and parties with the same keys have the same digest."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
+from dpmosaic.party.counting.engines.duck import DuckEngine
 from dpmosaic.party.counting.identifiers import order_digest
-from dpmosaic.party.counting.people import People
+from dpmosaic.party.counting.people import People, rows_left_out
 from dpmosaic.party.institution.records import read_records, records_of
 from dpmosaic.party.sources.query import QuerySource
 from dpmosaic.party.sources.source import FileSource
+from dpmosaic.simulations.parties.people import read_people
 
 LAB, CLINIC = Domain.coded({"a": 9}), Domain.coded({"b": 9})
 PEOPLE = ("p", "q", "p", "r", "p", "q")
@@ -32,6 +36,20 @@ def test_all_parties_of_a_slice_leave_out_the_same_rows(tmp_path, most, kept):
     clinic, same, _ = read_records(ordered, CLINIC, People("id", most, {}))
     assert lab.column("a").tolist() == clinic.column("b").tolist() == kept
     assert order == same
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("padded", ["p ", "  p", " p  "])
+def test_blanks_around_a_key_name_nobody_else(tmp_path, padded):
+    file = FileSource(file_of(tmp_path, "lab", "a", ("p", padded, "q", f"{padded} ", "q")))
+    table, order, _ = read_records(file, LAB, People("id", 1))
+    engine, same, _ = records_of(file, LAB, People("id", 1), 9, tmp_path)
+    everybody, all_keys, _ = records_of(file, LAB, People("id", ALL_ROWS), 9, tmp_path)
+    assert table.record_count == engine.record_count == everybody.record_count == 2
+    assert order == same == all_keys == order_digest(["p", "q"])
+    assert read_people(file, LAB, "id")[1] == ["p", "p", "q", "p", "q"]
+    with contextlib.closing(DuckEngine(file)) as rows:
+        assert rows_left_out(rows, People("id", 1)) == (3, 5)
 
 
 @pytest.mark.slow

@@ -68,6 +68,43 @@ def test_records_are_rows_in_their_order_with_what_is_above_and_before_them(tmp_
     assert made.record_count == 3
 
 
+def test_rows_of_a_series_know_the_last_one_of_it_and_steps_the_row_before(tmp_path):
+    """Person 2 has the wards y, x, x, y on days 3, 4, 5 and 8; the order has the bins 0 to 4 and 5 to 9."""
+    rows, _ = read_related(settings(tmp_path, stays=STAYS + "e,2,8,y\n"))
+    columns = (
+        KnownColumn("previous_ward", "stays", Way.SERIES, "ward", before=True),
+        KnownColumn("previous_day", "stays", Way.CODE, "day", before=True),
+        KnownColumn("ward", "stays", Way.CODE, "ward"),
+        KnownColumn("previous_step", "stays", Way.STEP, "", before=True),
+    )
+    stated = part(*columns)
+    made = rows.records(stated, tuple(one.name for one in columns))
+    found = {name: made.table.column(name).tolist() for name in made.domain.names}
+    none = made.domain["previous_step"].size - 1
+    assert found == {
+        "previous_ward": [2, 2, 1, 0, 0],
+        "previous_day": [2, 2, 2, 0, 0],
+        "ward": [1, 1, 0, 0, 1],
+        "previous_step": [none, none, 0, 2, 2],
+    }
+    assert made.weights.tolist() == [WEIGHT_PARTS, *[WEIGHT_PARTS // 4] * 4]
+    # Which rows are one series is not asked for, and is known all the same.
+    alone = rows.records(stated, ("previous_day",))
+    assert alone.table.column("previous_day").tolist() == found["previous_day"]
+    assert stated.following_from(("stays.ward",)) == ("previous_ward", "previous_day", "ward")
+    assert stated.held_by(("stays",)) == tuple(found)
+
+
+def test_a_series_by_a_column_that_the_table_has_not_is_refused(tmp_path):
+    rows, _ = read_related(settings(tmp_path))
+    columns = (
+        KnownColumn("a", "stays", Way.SERIES, "test", before=True),
+        KnownColumn("b", "stays", Way.CODE, "ward", before=True),
+    )
+    with pytest.raises(ProtocolError, match="a column that its table has not"):
+        rows.records(part(*columns), ("b",))
+
+
 def test_a_person_has_what_summaries_say_of_their_rows(tmp_path):
     """Person 1 has y on day 9; person 2 has y, x and x on days 3, 4 and 5; person 3 has no stay."""
     rows, _ = read_related(settings(tmp_path))
@@ -131,6 +168,30 @@ def test_people_are_those_with_rows_unless_the_party_lists_them(tmp_path):
 def test_keys_that_do_not_fit_are_refused(tmp_path, people, stays, said):
     with pytest.raises(DataError, match=said):
         read_related(settings(tmp_path, people, stays))
+
+
+@pytest.mark.parametrize("written", ["{}.0", " {} ", " {}.00"])
+def test_a_key_is_the_same_in_columns_of_another_type(tmp_path, written):
+    """A column of whole numbers with a missing cell is one of numbers with a point."""
+    lines = [line.split(",") for line in STAYS.splitlines()]
+    stays = "\n".join(",".join([a, written.format(b) if b != "id" else b, *more]) for a, b, *more in lines)
+    found, _ = read_related(settings(tmp_path, stays=stays))
+    assert found.record_count == 3
+
+
+def test_rows_that_lack_what_binds_them_are_left_out_where_the_owner_says_so(tmp_path, monkeypatch):
+    """Without a key, without a parent, of a parent that is left out, and without a value of the order."""
+    sections = {name: one | {"drop_incomplete": True} for name, one in SECTIONS.items()}
+    monkeypatch.setitem(DOMAINS["stays"], "day", DOMAINS["stays"]["day"] | {"nullable": True})
+    head, rows = STAYS.split("\n", 1)
+    stays = f"{head}\ne,7,1,x\nf,,1,x\n{rows}g,1,,x\n"
+    dirty, named = read_related(settings(tmp_path, PEOPLE + ",m\n", stays, sections))
+    clean, also_named = read_related(settings(tmp_path))
+    assert list(named.columns["key"]) == list(also_named.columns["key"])
+    columns = tuple(KnownColumn(name, "stays", Way.CODE, name) for name in ("ward", "day"))
+    found, expected = (one.records(part(*columns), ("ward", "day")) for one in (dirty, clean))
+    assert found.person.tolist() == expected.person.tolist()
+    assert found.table.digest() == expected.table.digest()
 
 
 def test_tables_that_need_more_room_to_be_sorted_than_they_may_have_are_refused(tmp_path):

@@ -112,7 +112,10 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy]\nmax_rows_per_person = 0\n", "at least 1"),
         (SOURCE + "[policy]\nmax_rows_per_person = 2\n", "needs a key"),
         (SOURCE + '[policy]\nmax_rows_per_person = "all"\n', "needs a key"),
-        (SOURCE + '[policy]\nmax_rows_per_person = "some"\n', "a whole number of at least 1 or all, got"),
+        (
+            SOURCE + '[policy]\nmax_rows_per_person = "some"\n',
+            "a whole number of at least 1 and at most 1e.09 or all, got",
+        ),
         (SOURCE + "[records]\nsame_as = [1]\n", "expected a text, got 1"),
         (SOURCE + '[records]\norder = "sorted"\n', "expected guaranteed, got 'sorted'"),
         (SOURCE + 'key = "id"\n[records]\norder = "guaranteed"\n', "take order"),

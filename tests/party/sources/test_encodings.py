@@ -3,6 +3,8 @@ import gzip
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.sources.encodings import first_lines
 from dpmosaic.party.sources.source import open_source
 
 
@@ -54,3 +56,21 @@ def test_a_copy_in_utf8_is_removed_with_its_source(tmp_path, monkeypatch):
 def test_a_file_in_utf8_is_read_without_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     assert cells_of(tmp_path, "a\né\n".encode()) == ["é"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "names"),
+    [("cp932", "日付,区分"), ("mac_roman", "Größe,Mühle"), ("mac_roman", "catégorie,x")],
+)
+def test_names_that_look_like_another_encoding_are_refused(tmp_path, encoding, names):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(f"{names}\n1,2\n".encode(encoding))
+    with pytest.raises(DataError, match="such as Shift JIS or Mac Roman; save it as UTF-8"):
+        first_lines(path)
+
+
+@pytest.mark.parametrize("names", ["Größe,Straße", "catégorie,l’âge", "Œuvre,ŠKODA", "“x”,Preis €"])
+def test_names_in_windows_1252_are_read(tmp_path, names):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(f"{names}\n1,2\n".encode("cp1252"))
+    assert first_lines(path)[0] == f"{names}\n"

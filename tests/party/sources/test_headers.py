@@ -103,6 +103,38 @@ def test_another_column_without_a_name_is_named_by_its_place(tmp_path, line, pla
         open_source(path).columns()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("age city price", "age^city", "age~city", "age¦city", "age\x1fcity", "age  city"),
+        *("# exported on Monday", "#exported", "Sales of the year"),
+    ],
+)
+def test_one_name_that_may_be_several_a_title_or_a_comment_is_refused_unless_it_is_said_to_be_one(
+    tmp_path, line
+):
+    path = tmp_path / "data.csv"
+    path.write_text(f"{line}\n1\n2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"data\.csv: expected names of columns, found one.*--header"):
+        open_source(path).check_divided()
+    open_source(path, header=True).check_divided()
+    open_source(path, header=False).check_divided()
+
+
+@pytest.mark.parametrize("line", ["age", "body_mass", "Größe", "a-b", "年齢", "full name,age"])
+def test_other_names_are_columns(tmp_path, line):
+    path = tmp_path / "data.csv"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    open_source(path).check_divided()
+
+
+@pytest.mark.parametrize("line", ["'age','city'", "'age'"])
+def test_names_in_single_quotes_are_refused_unless_these_belong_to_them(line):
+    with pytest.raises(DataError, match=r"data\.csv: expected quotes to be double ones.*--header"):
+        names_of("data.csv", line.split(","), header=None)
+    assert names_of("data.csv", line.split(","), header=True) == tuple(line.split(","))
+
+
 def test_blank_lines_of_a_single_column_are_missing_values(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text('color\nred\n""\n\nblue\n')

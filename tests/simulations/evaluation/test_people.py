@@ -94,6 +94,60 @@ def test_curves_of_people_are_followed_by_groups(same):
     ]
 
 
+@pytest.fixture(scope="module")
+def followed():
+    """People who are followed up to a time, half of them without rows, and a release with little noise."""
+    number = np.arange(600)
+    real = {
+        "people": pd.DataFrame({"id": number, "until": number % 90 + 9, "status": number % 3 % 2}),
+        "rows": pd.DataFrame({"id": number[::2], "at": 5, "code": "x"}),
+    }
+    numbers = {"type": "numeric", "min": 0, "max": 99, "bins": 10, "integer": True}
+    made = dpmosaic.synthesize(
+        real,
+        1e4,
+        relations={"rows": {"id": "people"}},
+        order={"rows": "at"},
+        within={"rows": (None, "until")},
+        summaries={"rows": {"to_x": {"what": "time", "column": "code", "values": ["x"]}}},
+        domain={"people": {"until": numbers, "status": 2}, "rows": {"at": numbers, "code": ["x", "y"]}},
+        seed=1,
+        progress=False,
+    )
+    return real, made
+
+
+def test_a_real_curve_is_in_the_band_that_the_release_states_and_another_one_is_not(followed):
+    real, made = followed
+    found = evaluate_people(real, made, ("until", "status", ""))
+    named = {one.event: one for one in found.survival}
+    assert {event: one.in_band for event, one in named.items() if one.band is not None} == {
+        "status by until": True,
+        "rows: to_x": True,
+    }
+    often = {**real, "people": real["people"].assign(status=1)}
+    assert evaluate_people(often, made, ("until", "status", "")).survival[0].in_band is False
+    (times,) = (table for table in score_tables(found) if table.title == "Times to events")
+    assert [row[-1] for row in times.rows] == ["yes", "yes", "–"]
+    page = dpmosaic.compare(real, made, follow=("until", "status", "")).html
+    assert page.count('<path class="band"') == 2
+    assert "where the release says that the real curve is" in page
+
+
+def test_who_has_no_row_is_followed_up_to_an_end_that_is_known(followed):
+    real, made = followed
+    first = evaluate_people(real, made).survival[0]
+    assert first.event == "rows: to_x"
+    assert first.curves[0].at(np.array([5.0])) == pytest.approx(0.5)
+
+
+def test_a_release_that_states_no_band_shows_curves_alone(made):
+    found = evaluate_people(patients(), made)
+    assert {one.in_band for one in found.survival} == {None}
+    assert not any(chart.band for chart in curve_charts(found))
+    assert "where the release says" not in dpmosaic.compare(patients(), made).html
+
+
 @pytest.mark.parametrize(
     ("real", "follow", "told"),
     [
@@ -157,6 +211,7 @@ def test_the_page_of_a_release_shows_no_real_row(made):
     assert "with all rows in all of them" in page
     assert "Not for publication" not in page
     assert "number_of_stays" in page
+    assert page.count("thin lines: the real share") == 1
 
 
 @pytest.fixture(scope="module")

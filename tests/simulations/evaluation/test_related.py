@@ -61,6 +61,26 @@ def test_transitions_are_of_consecutive_rows_of_one_parent():
     assert pair.total_variation == pytest.approx(1 / 3)
 
 
+def test_transitions_within_a_series_are_of_the_last_row_of_it():
+    """Person 1 has x, y, x again with the kinds a, a, b; person 2 has x and y."""
+    real, other = tables(), tables(kinds="abbba")
+    for one in (real, other):
+        one["visits"]["test"] = list("xyxxy")
+    by_row, by_series = (
+        {(pair.one, pair.other): pair for pair in found.before}
+        for found in (
+            evaluate(real, other, RELATIONS, ORDER)["visits"],
+            evaluate(real, other, RELATIONS, ORDER, {"visits": "test"})["visits"],
+        )
+    )
+    # One row has an earlier one of its series: it is a after b in both tables.
+    assert by_series["kind", "previous kind"].total_variation == 0
+    assert by_series["day", "previous kind"].total_variation == 0
+    assert by_row["kind", "previous kind"].total_variation > 0
+    # The test itself has that of the row before.
+    assert by_series["kind", "previous test"] == by_row["kind", "previous test"]
+
+
 def test_gaps_and_spans_are_of_the_order_column():
     shifted = found(tables(days=(100, 110, 120, 105, 107)))
     assert (shifted.gaps, shifted.spans) == (0, 0)

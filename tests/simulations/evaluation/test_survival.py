@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.simulations.evaluation.survival import curve, distance
+from dpmosaic.simulations.evaluation.survival import Band, curve, distance
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -42,3 +42,11 @@ def test_a_curve_of_nobody_is_as_far_as_can_be():
     somebody = curve(np.ones(1), np.ones(1, dtype=bool))
     assert distance(nobody, somebody) == 1
     assert distance(nobody, nobody) == 0
+
+
+def test_a_band_holds_a_curve_that_is_inside_at_all_of_its_times():
+    real = curve(np.array([1.0, 2, 3, 4]), np.ones(4, dtype=bool))
+    times = np.array([1.0, 3.0])
+    assert Band(times, np.array([0.7, 0.2]), np.array([0.8, 0.3])).holds(real)
+    assert not Band(times, np.array([0.7, 0.2]), np.array([0.8, 0.24])).holds(real)
+    assert not Band(times, np.array([0.76, 0.2]), np.array([0.8, 0.3])).holds(real)

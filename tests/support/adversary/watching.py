@@ -177,6 +177,10 @@ class Watch:
                 continue
             raise Reused(f"role {use[1]} {use[0]} {len(values)} values by one secret: {_shown(use[2:])}")
 
+    def taken_twice(self):
+        """Labels of the messages of which a role took two."""
+        return {use[2][2] for use, digests in self._values.items() if use[0] == "takes" and len(digests) > 1}
+
     @contextlib.contextmanager
     def installed(self, monkeypatch):
         """Observes streams, sealed messages and received matrices for as long as the context lasts."""

@@ -1,16 +1,21 @@
 """A release that learned its columns, beside a real table that holds what it does not."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import dpmosaic
+from dpmosaic.command import app
 from dpmosaic.curator.results.comparable import comparable
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")]
 
 RARE = {"town": "Basel", "size": np.nan, "day": pd.NaT, "ill": None}
-"""What three records alone have, which a release does not learn."""
+ODD = {"town": "NA", "size": "tall", "day": "soon", "ill": "N/A"}
+"""What three records alone have, which a release does not learn; the second in a file."""
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +44,17 @@ def test_it_is_compared_with_the_table_that_it_was_made_of(real, release):
     found = dpmosaic.evaluate(real, release)
     assert 0 < found.workload_error < 0.5
     assert "Basel" not in release.domain["town"].categories
+
+
+def test_the_command_compares_it_with_a_file_of_any_cells(real, release, tmp_path):
+    release.save(tmp_path / "out")
+    rows = real.astype(object)
+    for name, value in ODD.items():
+        rows.loc[[8, 9], name] = value
+    rows.to_csv(tmp_path / "real.csv", index=False)
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path / "real.csv"), str(tmp_path / "out"), "--json"])
+    assert done.exception is None
+    assert json.loads(done.stdout)["records"] == {"real": 2000, "synthetic": len(release.table)}
 
 
 def test_its_page_and_figure_show_the_table_too(real, release, tmp_path):

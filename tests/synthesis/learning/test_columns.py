@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
-from dpmosaic.synthesis.learning.columns import categories, trim_bins
+from dpmosaic.common.data.binning.scale import Scale
+from dpmosaic.synthesis.learning.columns import categories, numbers, trim_bins
+from dpmosaic.synthesis.learning.kinds import Numbers
+from dpmosaic.synthesis.learning.ranges import Range
 
 RNG = np.random.default_rng(0)
 
@@ -55,3 +58,16 @@ def test_categories_that_are_not_released_count_as_the_usual_one():
         "south": "south",
         "other": "north",
     }
+
+
+@pytest.mark.parametrize("most", [1e-3, 0.7, 61.3, 1e6])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_no_bin_of_fractions_has_numbers_of_both_signs(most, skewed):
+    found = Range(-0.37, most, 0.0, 1e-4 if skewed else 1e9, True)
+    attribute = numbers("x", Numbers("{}", None), None, found, ())
+    assert (attribute.scale is Scale.SYMLOG) == skewed
+    nearest = attribute.grid[np.abs(attribute.grid).argmin()]
+    # On a logarithmic scale rounding may move the border.
+    assert abs(nearest) <= (1e-9 * most if skewed else 0.0)
+    assert attribute.minimum <= -0.37
+    assert attribute.maximum >= most

@@ -8,10 +8,12 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.synthesis.learning.asking import Asking, Rows
 from dpmosaic.synthesis.learning.few_numbers import few_numbers
+from dpmosaic.synthesis.learning.kinds import Numbers, Vote
 from dpmosaic.synthesis.learning.private_counts import Noisy
 from dpmosaic.synthesis.learning.ranges import Range
 
 ROWS = 20_000
+NO_VOTE = Vote(Numbers("{}", 0), 0.0, 10.0, 1000.0)
 
 
 def column(learned, numbers, **options):
@@ -68,6 +70,16 @@ def test_cells_without_a_number_are_listed_if_there_are_some(learned):
     assert list(column(learned, numbers).released.categories) == ["", 0, 1, 2]
 
 
+def test_texts_among_few_numbers_are_missing_and_no_usual_number(learned):
+    cells = np.where(np.arange(ROWS) % 8 == 0, "n.d.", np.resize(["0.5", "1.5", "2.0", "2.5", "1.0"], ROWS))
+    read = column(learned, cells)
+    released, codes = read.finish(read.reading, read.missing, 0)
+    assert released.categories == ("", 0.5, 1.0, 1.5, 2.0, 2.5)
+    coded = codes[read.reading.encode(cells.astype(object))]
+    assert (coded == 0).sum() == (cells == "n.d.").sum()
+    assert read.counted.values == pytest.approx(np.bincount(coded), abs=0.5)
+
+
 class Exact:
     """Counts without noise that state a deviation of ten rows."""
 
@@ -79,7 +91,7 @@ def test_counts_of_a_list_have_all_rows_that_count_as_its_numbers():
     numbers = np.repeat([0.0, 1, 1.5, 2, np.nan], [500, 300, 12, 180, 8])
     asking = Asking(None, Exact(), Rows(1000.0), 1.0)
     within = Range(0.0, 3.0, 1.0, 1.0, True, True)
-    found = few_numbers(asking, {"x": lambda: numbers}, {"x": 1.0}, {"x": within}, {"x": False}, 0.5)["x"]
+    found = few_numbers(asking, {"x": lambda: numbers}, {"x": 1.0}, {"x": within}, {"x": NO_VOTE}, 0.5)["x"]
     assert (found.numbers, found.usual, found.missing) == ((0, 1, 2), 0, False)
     assert found.counts.tolist() == [520, 300, 180]
     # Nine cells and missing values were counted twice; eight of the ten count as zero.

@@ -35,9 +35,10 @@ def mixed(**shares):
 
 
 COLUMNS = {
-    "whole numbers": (mixed(**{"5": 0.5, "-17": 0.5}), Numbers("{}", 0)),
+    "whole numbers": (mixed(**{"5": 0.5, "-17": 0.5}), Numbers("{}", 0, bare=True)),
     "numbers with a point and a zero": (mixed(**{"5.0": 0.9, "nothing": 0.1}), Numbers("{}", 0)),
-    "one decimal": (mixed(**{"5": 0.1, "5.5": 0.9}), Numbers("{}", 1)),
+    "one decimal": (mixed(**{"5": 0.1, "5.5": 0.9}), Numbers("{}", 1, bare=True)),
+    "one decimal everywhere, as other programs write": (mixed(**{"5.0": 0.1, "5.5": 0.9}), Numbers("{}", 1)),
     "two decimals always": (mixed(**{"5.50": 1.0}), Numbers("{}", 2, True)),
     "any decimals": (mixed(**{"5.5": 0.1, "1e-5": 0.9}), Numbers("{}", None)),
     "thousands": (mixed(**{"500": 0.7, "1,500": 0.2, "1,500.50": 0.1}), Numbers("{:,}", 2)),
@@ -55,8 +56,19 @@ COLUMNS = {
         mixed(**{"500": 0.7, "1,500.50": 0.2, "(1,500)": 0.08, "(5)": 0.02}),
         Numbers("{:(,}", 2),
     ),
-    "one number in parentheses": (mixed(**{"500": 0.999, "(5)": 0.001}), Numbers("{}", 0)),
+    "one number in parentheses": (mixed(**{"500": 0.999, "(5)": 0.001}), Numbers("{}", 0, bare=True)),
     "decimal commas": (mixed(**{"3,5": 0.9, "4": 0.1}), Numbers("{,}", 1)),
+    "exponents": (mixed(**{"1.5e-03": 0.9, "0": 0.1}), Numbers("{:e}", 1)),
+    "zeros in front": (mixed(**{"01067": 0.1, "20095": 0.9}), Numbers("{:05}", 0, bare=True)),
+    "zeros in front of several lengths": (
+        mixed(**{"010": 0.05, "02000": 0.05, "200": 0.9}),
+        Numbers("{}", 0, bare=True),
+    ),
+    "a unit": (mixed(**{"5 mmHg": 0.5, "72,5 mmHg": 0.5}), Numbers("{,}¤", 1)),
+    "a unit that is listed, and another in one cell": (
+        mixed(**{"5 kg": 0.999, "5 lbs": 0.001}),
+        Numbers("{} kg", 0),
+    ),
     "shares": (mixed(**{"96%": 1.0}), Numbers("{}%", 0)),
     "money": (mixed(**{"$1,500.00": 0.6, "$15.00": 0.4}), Numbers("${:,}", 2, True)),
     "days": (mixed(**{"2020-01-31": 0.9, "unsure": 0.1}), Times("%Y-%m-%d")),
@@ -69,7 +81,7 @@ COLUMNS = {
     "days in digits": (mixed(**{"20210310": 0.9, "99999999": 0.1}), Times("%Y%m%d")),
     "whole numbers of which some could be days": (
         mixed(**{"20210310": 0.7, "99999999": 0.3}),
-        Numbers("{}", 0),
+        Numbers("{}", 0, bare=True),
     ),
     "words": (mixed(**{"yes": 0.3, "no": 0.7}), Words(("yes", "no"))),
     "texts": (mixed(**{"north": 0.5, "south": 0.5}), Texts(())),
@@ -169,7 +181,7 @@ def test_noise_hardly_ever_writes_a_column_in_another_way(name):
     votes = np.zeros(len(FORMS))
     for form, share in USUAL[name].items():
         votes[PLACES[form]] = share * 5000
-    usual = {Numbers("{}", 0), Numbers("{}", 2), Numbers("{}", 2, True), Times("%Y-%m-%d")}
+    usual = {Numbers("{}", 0, bare=True), Numbers("{}", 2), Numbers("{}", 2, True), Times("%Y-%m-%d")}
     found = [
         kind_voted(Noisy(votes + rng.normal(0, sigma, len(votes)), sigma), 5000).kind for _ in range(3000)
     ]

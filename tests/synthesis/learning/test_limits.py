@@ -25,6 +25,15 @@ def test_the_refusal_says_what_came_what_was_expected_and_the_ways_on():
     )
 
 
+def test_of_people_the_refusal_speaks_of_people_and_of_their_options():
+    with pytest.raises(DataError) as refused:
+        check_learnable(100.0, 0.02, 1, "Nothing was spent.", of_people=True)
+    told = str(refused.value)
+    assert told.startswith("about 100 people are too few to learn what a column of people holds from")
+    assert "--domain domain.json beside --key" in told
+    assert "--relations DRAFTS/relations.toml" in told
+
+
 def test_as_many_rows_as_were_expected_are_enough():
     check_learnable(3400.0, 0.02, 20, "")
     check_learnable(100.0, 30.0, 20, "")

@@ -60,11 +60,58 @@ def test_bounds_hold_the_numbers(learned, name):
         (lambda k: f"{k},5" if k % 2 else str(k), "{,}"),
         (lambda k: f"${k / 4:.2f}", "${:.2f}"),
         (lambda k: f"{k} kg", "{} kg"),
+        (lambda k: f"{k}kg", "{}kg"),
+        (lambda k: f"{110 * k:05}", "{:05}"),
+        (lambda k: f"{k / 2:g}", "{:g}"),
+        (lambda k: str(k / 2), "{}"),
+        (lambda k: f"{3 * k / 1000:.3f}".replace(".", ","), "{,.3f}"),
+        (lambda k: f"{k} mmHg", "{} mmHg"),
+        (lambda k: f"{10 * k},5 Kč", "{,.1f} Kč"),
+        (lambda k: f"{1000 * k:,} Ft".replace(",", " "), "{: } Ft"),
+        (lambda k: f"₩{1000 * k:,}", "₩{:,}"),
+        (lambda k: f"{k}y" if k > 20 else f"{k} y", "{}y"),
+        (lambda k: f"${k - 300}", "${:=}"),
+        (lambda k: f"{k / 7e5:.2e}", "{:.2e}"),
+        (lambda k: f"{k * 7e5:.1E}".replace(".", ","), "{,.1E}"),
+        (lambda k: f"€ {k / 4:.2f}", "€ {:.2f}"),
     ],
 )
 def test_a_column_keeps_its_notation(learned, written, pattern):
     rows = pd.DataFrame({"x": [written(k) for k in draw().integers(1, 900, ROWS)]})
     assert learned(rows).columns["x"].reading.format.pattern == pattern
+
+
+def test_few_numbers_without_points_come_back_without(learned):
+    halves = draw().choice([38, 40.5, 41], ROWS)
+    column = learned(pd.DataFrame({"x": [f"{size:g}" for size in halves]})).columns["x"]
+    assert [*map(str, column.released.categories)] == ["38", "40.5", "41"]
+
+
+def test_numbers_of_several_units_are_texts(learned):
+    units = np.array(["kg", "lb", "st"])[draw(1).integers(0, 3, ROWS)]
+    rows = pd.DataFrame({"x": [f"{k} {unit}" for k, unit in zip(range(ROWS), units, strict=True)]})
+    assert not isinstance(learned(rows).columns.get("x", rows).reading, NumericAttribute)
+
+
+@pytest.mark.parametrize("of_one_row", ["5 Muster", "Dr 5", "5/Muster", "KG 5"])
+@pytest.mark.parametrize("unit", ["kg", "mmHg"])
+def test_a_unit_of_one_row_is_in_no_domain_and_moves_no_bound(learned, unit, of_one_row):
+    cells = [f"{k} {unit}" for k in draw().integers(1, 900, ROWS)]
+    column, without = (
+        learned(pd.DataFrame({"x": [*one, *cells]})).columns["x"] for one in ([of_one_row], [])
+    )
+    assert column.reading == without.reading
+    assert column.missing
+
+
+def test_units_that_no_two_rows_share_are_not_found(learned):
+    rows = pd.DataFrame(
+        {"x": [f"{k} {'abcdefghij'[k % 10]}{chr(97 + k // 10 % 26)}{k}" for k in range(ROWS)]}
+    )
+    rows["y"] = [f"5 {chr(97 + k // 676)}{chr(97 + k // 26 % 26)}{chr(97 + k % 26)}" for k in range(ROWS)]
+    assert not {
+        name for name, one in learned(rows).columns.items() if isinstance(one.reading, NumericAttribute)
+    }
 
 
 def test_missing_values_are_told_from_none(learned):
@@ -104,11 +151,29 @@ def test_few_numbers_far_apart_are_listed(learned):
     assert set(attribute.categories) == {0.0, 0.125, 1000.5}
 
 
-@pytest.mark.parametrize("largest", [2**63 - 1, 10**15])
+@pytest.mark.parametrize("largest", [2 * 10**18 - 1, 10**15])
 def test_whole_numbers_beyond_what_floats_tell_apart_are_numbers(learned, largest):
     rows = pd.DataFrame({"x": draw().integers(-largest, largest, ROWS)})
     attribute = learned(rows).columns["x"].reading
     assert attribute.maximum > largest / 3
+
+
+@pytest.mark.parametrize("first", [10**16, 16 * 10**17])
+@pytest.mark.parametrize("reach", [1, 50, 10**14])
+def test_whole_numbers_beyond_what_floats_tell_apart_are_written_without_an_exponent(learned, first, reach):
+    rows = pd.DataFrame({"x": first + draw().integers(0, reach, ROWS)})
+    column = learned(rows).columns["x"]
+    attribute = column.released or column.reading
+    texts = attribute.spelled(attribute.decode(np.zeros(50, dtype=np.int64), draw()))
+    assert all(abs(int(str(text)) / first - 1) < 0.01 for text in texts)
+
+
+@pytest.mark.parametrize("first", [2**62, 10**19, 10**30])
+def test_whole_numbers_beyond_all_grids_are_codes(learned, first):
+    numbers = [str(first + place) for place in range(ROWS)]
+    found = learned(pd.DataFrame({"key": numbers, "code": [numbers[place % 3] for place in range(ROWS)]}))
+    assert [one.name for one in found.unmodelled] == ["key"]
+    assert set(found.columns["code"].released.categories) == set(numbers[:3])
 
 
 def test_values_at_the_ends_of_all_floats_do_not_become_bounds(learned):

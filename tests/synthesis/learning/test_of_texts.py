@@ -56,6 +56,17 @@ def test_missing_values_are_a_category_if_they_occur(learned):
     assert "" not in released(learned, chosen("north", "south")).categories
 
 
+@pytest.mark.parametrize("blank", ["NA", "N/A", "-", "?", "None"])
+@pytest.mark.parametrize(("one", "two"), [("Yes", "No"), ("F", "M"), ("north", "south")])
+def test_a_text_for_no_value_never_counts_as_another(learned, one, two, blank):
+    cells = chosen(one, two, blank)
+    column = learned(pd.DataFrame({"x": cells})).columns["x"]
+    released, codes = column.finish(column.reading, column.missing, 0)
+    rows = np.bincount(codes[column.reading.encode(cells)], minlength=released.size)
+    assert sorted(rows) == sorted((cells == text).sum() for text in (one, two, blank))
+    assert column.counted.values == pytest.approx(rows, abs=0.5)
+
+
 def test_texts_that_all_differ_name_the_rows(learned):
     found = learned(pd.DataFrame({"name": [f"P{number}-x" for number in range(ROWS)], "y": chosen("a", "b")}))
     [identifier] = found.unmodelled

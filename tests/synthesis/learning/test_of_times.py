@@ -10,7 +10,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.clock import Clock
 from dpmosaic.common.data.attributes.dates import DateAttribute
-from dpmosaic.common.data.attributes.moments import Granularity
+from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.asking import Rows
 from dpmosaic.synthesis.learning.cells import Cells
@@ -86,6 +86,62 @@ def test_timestamps_keep_their_format(learned, written):
     assert attribute.moments.granularity is Granularity.MINUTE
 
 
+NAMED = {
+    "German": (
+        "%-d. %B %Y",
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    ),
+    "French": (
+        "%o %B %Y",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    ),
+    "French, short": ("%-d %b %Y", "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc."),
+    "Spanish": (
+        "%-d de %B de %Y",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    ),
+    "Portuguese": ("%d/%b/%Y", "jan fev mar abr mai jun jul ago set out nov dez"),
+    "Italian": ("%-d %b %Y", "gen feb mar apr mag giu lug ago set ott nov dic"),
+    "Dutch": ("%d-%b-%y", "jan feb mrt apr mei jun jul aug sep okt nov dec"),
+    "Polish without accents": (
+        "%-d %B %Y",
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika listopada grudnia",
+    ),
+    "SAS": ("%d%b%Y", "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC"),
+}
+
+
+@pytest.mark.parametrize("language", NAMED)
+def test_names_of_months_come_back_in_their_language_and_letters(learned, language):
+    written, names = NAMED[language]
+    months = tuple(names.split())
+    usual = Moments(False, Granularity.DAY, written, months=months)
+    cells = usual.texts_of(DAYS.to_numpy().astype("datetime64[us]"))
+    column = learned(pd.DataFrame({"t": cells})).columns["t"]
+    assert column.reading.moments.months == months
+    assert column.reading.moments.format.replace("%B", "%b") == written.replace("%B", "%b")
+    assert not column.missing
+    assert not column.reading.read(cells).counted["blanked"].any()
+
+
+def test_timestamps_of_sas_come_back_in_capitals(learned):
+    times = moments("1s", 10**6)
+    cells = times.dt.strftime("%d%b%Y:%H:%M:%S").str.upper()
+    attribute = learned(pd.DataFrame({"t": cells})).columns["t"].reading
+    assert attribute.moments.format == "%d%b%Y:%H:%M:%S"
+    assert attribute.moments.texts_of(times.to_numpy().astype("datetime64[us]")).tolist() == cells.tolist()
+
+
+@pytest.mark.parametrize("written", ["%m.%Y", "%-m.%Y"])
+def test_months_with_a_point_are_dates_and_a_few_such_numbers_are_numbers(learned, written):
+    days = pd.Series(pd.Timestamp("1990-01-05") + pd.to_timedelta(np.arange(ROWS) * 5, "D"))
+    numbers = pd.Series(np.random.default_rng(1).uniform(1, 12, ROWS)).map("{:.4f}".format)
+    columns = learned(pd.DataFrame({"t": days.dt.strftime(written), "x": numbers})).columns
+    assert columns["t"].reading.moments.format == written
+    assert columns["x"].reading.multiple_of == 0.0001
+    assert not columns["x"].missing
+
+
 @pytest.mark.parametrize("last", ["1971-01-01", "2068-12-20"])
 def test_years_of_two_digits_lie_where_they_are_read(learned, last):
     days = pd.Timestamp(last) - pd.to_timedelta(np.arange(ROWS) % 700, "D")
@@ -118,6 +174,20 @@ def test_times_of_several_distances_from_utc_are_in_utc(learned):
     assert learned(rows).columns["t"].reading.moments.timezone == "UTC"
 
 
+@pytest.mark.parametrize("least", [2, 12])
+def test_a_z_among_distances_from_utc_is_one_too(learned, least):
+    """One in so many cells has a Z, or all others have."""
+    zoned = np.arange(ROWS) % least == 0
+    for z_at, other in ((zoned, "-05:00"), (~zoned, "+02:00")):
+        cells = DAYS.dt.strftime("%Y-%m-%dT12:%M:%S") + np.where(z_at, "Z", other)
+        column = learned(pd.DataFrame({"t": cells})).columns["t"]
+        assert column.reading.moments.timezone == (
+            "Etc/GMT+5" if least == 12 and other == "-05:00" else "UTC"
+        )
+        assert not column.missing
+        assert not column.reading.read(cells.to_numpy(dtype=object)).counted["blanked"].any()
+
+
 def test_the_distance_of_one_time_changes_no_zone(private_counts):
     rows = pd.DataFrame({"t": DAYS.dt.strftime("%Y-%m-%dT%H:%M:%S") + "+02:00"})
     rows.loc[0, "t"] = "2020-01-01T00:00:00+07:00"
@@ -131,7 +201,8 @@ def test_the_distance_of_one_time_changes_no_zone(private_counts):
 @pytest.mark.parametrize("step", ["1D", "1s"])
 def test_bounds_hold_the_times_and_not_much_more(learned, step):
     times = moments(step, UNITS[step][0])
-    attribute = learned(pd.DataFrame({"t": times})).columns["t"].reading
+    # Noise alone shows records elsewhere in 1 of 50 columns; with this seed in none.
+    attribute = learned(pd.DataFrame({"t": times}), seed=2).columns["t"].reading
     low, high = (
         attribute.moments.unit_numbers(np.array([end], "datetime64[us]"))[0]
         for end in (times.min(), times.max())
@@ -161,7 +232,9 @@ def test_dates_that_cannot_be_read_count_as_missing(learned):
 CLOCKS = {
     "HH:MM": [f"{m // 60:02d}:{m % 60:02d}" for m in range(400, 1100)],
     "H:MM": [f"{m // 60}:{m % 60:02d}" for m in range(60, 1400)],
-    "HH:MM:SS": [f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in range(0, 86400, 60)],
+    "HH:MM:SS": [f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in range(0, 86400, 50)],
+    "HH:MM:00": [f"{m // 60:02d}:{m % 60:02d}:00" for m in range(0, 1440, 5)],
+    "H:MM:00": [f"{m // 60}:{m % 60:02d}:00" for m in range(0, 1440, 5)],
 }
 
 
@@ -188,7 +261,7 @@ def test_columns_of_the_type_time_are_times_of_day(learned):
     declared = pd.Series(pd.array(times, dtype=pd.ArrowDtype(pa.time64("us"))))
     for column in (pd.Series(times, dtype=object), declared):
         attribute = learned(pd.DataFrame({"t": column})).columns["t"].reading
-        assert attribute.moments == Clock.of("HH:MM:SS")
+        assert attribute.moments == Clock.of("HH:MM:00")
 
 
 NONE = {
@@ -205,7 +278,7 @@ NONE = {
 @pytest.mark.parametrize("written", NONE)
 def test_a_date_that_stands_for_none_comes_back_as_it_is_and_moves_no_bound(learned, written):
     cells = DAYS.dt.strftime(written).where(np.arange(ROWS) % 3 > 0, NONE[written])
-    attribute = learned(pd.DataFrame({"t": cells})).columns["t"].reading
+    attribute = learned(pd.DataFrame({"t": cells}), seed=2).columns["t"].reading
     units = attribute.units
     assert len(units.atoms) == 1
     codes = attribute.read(cells.to_numpy(dtype=object)).codes
@@ -229,7 +302,7 @@ def test_dates_of_every_day_hold_none_of_them(learned):
 
 
 def test_dates_of_every_century_lie_within_their_bounds(learned):
-    for first, last in ((1480, 1560), (1650, 1950), (980, 1120)):
+    for first, last in ((1480, 1560), (1650, 1950), (980, 1120), (2310, 2370), (2250, 2450)):
         years = np.random.default_rng(5).integers(first, last, ROWS)
         dates = pd.Series([f"{year:04d}-06-15" for year in years])
         units = learned(pd.DataFrame({"t": dates})).columns["t"].reading.units

@@ -23,6 +23,9 @@ COLUMNS = {
     "identifiers": DRAWN.permutation(ROWS),
     "dates": DAYS.strftime("%d/%m/%Y"),
     "times": DAYS.strftime("%Y-%m-%d %H:%M:%S+02:00"),
+    "months in German": [f"{day.day}. {'März' if day.month < 6 else 'Mai'} {day.year}" for day in DAYS],
+    "a unit": [f"{number} mmHg" for number in DRAWN.integers(0, 300, ROWS)],
+    "several units": [f"{k} {unit}" for k, unit in enumerate(DRAWN.choice(["kg", "lb"], ROWS))],
     "numbers and texts": np.where(
         DRAWN.random(ROWS) < 0.65,
         DRAWN.integers(0, 9, ROWS).astype(str),
@@ -36,7 +39,13 @@ def test_the_steps_of_each_kind_together_cost_less_than_a_column_may():
         of_numbers.ROUNDING_SHARE + of_numbers.MAGNITUDES + of_numbers.DIFFERENT_NUMBERS + of_numbers.REST
     )
     closer = ZOOMS * of_numbers.CLOSER + of_numbers.MASSES
-    asked = of_times.ORDER + of_times.OFFSET + of_times.FINEST_UNIT + of_times.NO_DATE + of_times.COARSE
+    asked = (
+        max(of_times.ORDER, of_times.MONTHS)
+        + of_times.OFFSET
+        + of_times.FINEST_UNIT
+        + of_times.NO_DATE
+        + of_times.COARSE
+    )
     times = asked + ZOOMS * of_times.CLOSER
     assert closer <= of_numbers.REST
     # Columns that looked like texts at first were asked for their different ones too.

@@ -56,6 +56,8 @@ COLUMNS = {
         "[1-5]|unknown",
         "str",
     ),
+    "always": (["3.50"] * ROWS, r"3\.50", "float64"),
+    "refused": (RNG.choice(["Yes", "No", "N/A"], ROWS), "(Yes|No)?", "str"),
     "a_first": (pd.Series(RNG.choice(["yes", "no"], ROWS)), "yes|no", "str"),
 }
 """Name -> cells, what a cell of the released CSV looks like, and its type in a table of pandas."""
@@ -106,11 +108,40 @@ def test_what_comes_back_looks_as_what_came_in(kind, tmp_path):
     assert list(cells) == list(TEXTS)
     for name, (_, shape, _) in COLUMNS.items():
         assert cells[name].map(lambda cell, shape=shape: bool(re.fullmatch(shape, cell))).all(), name
+    assert (cells["refused"] == "").mean() == pytest.approx(1 / 3, abs=0.03)
     for name in ("not_known", "none", "suppressed", "ongoing"):
         assert (cells[name] == "").mean() == pytest.approx(0.3, abs=0.03)
     assert (cells["answer"] == "unknown").mean() == pytest.approx(0.3, abs=0.03)
     [remark] = [str(one.message) for one in warned if "count as missing" in str(one.message)]
     assert set(re.findall(r"'(\w+)'", remark)) == LOST
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_what_comes_back_of_related_tables_looks_as_what_came_in(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    some = {name: rng.choice([*COLUMNS], 6, replace=False).tolist() for name in ("people", "rows")}
+    for name, columns in some.items():
+        # Rows are some of the people's.
+        keys = np.arange(ROWS) if name == "people" else rng.integers(0, ROWS, ROWS)
+        TEXTS[columns].assign(id=keys).to_csv(tmp_path / f"{name}.csv", index=False)
+    release = dpmosaic.synthesize(
+        {name: tmp_path / f"{name}.csv" for name in some},
+        epsilon=200.0,
+        relations={"rows": {"id": "people"}},
+        mechanism="independent",
+        seed=seed,
+    )
+    release.save(tmp_path / "out")
+    for name, columns in some.items():
+        cells = pd.read_csv(tmp_path / "out" / "tables" / f"{name}.csv", dtype=str, keep_default_na=False)
+        assert list(cells) == [*columns, "id"]
+        for column in columns:
+            shape = COLUMNS[column][1]
+            # A value that noise alone shows missing is in less than one of a thousand cells.
+            looks = cells[column].map(lambda cell, shape=shape: bool(re.fullmatch(shape, cell)))
+            assert looks.mean() > 0.99, (name, column)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """A release is counted in the ledger of its table before it draws noise, once, also if its process dies."""
 
+import contextlib
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -24,9 +26,12 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.simulations.parties.releasing import release_among
 from dpmosaic.simulations.stopping import UNFINISHED
+from dpmosaic.synthesis import one_table
 from dpmosaic.synthesis.ledgers.ledger import Ledger
 from dpmosaic.synthesis.ledgers.places import SUFFIX, beside
+from dpmosaic.synthesis.related.describing import Describing
 
 RNG = np.random.default_rng(8)
 TABLE = pd.DataFrame({"age": RNG.integers(18, 90, 3000), "town": RNG.choice(["north", "south"], 3000)})
@@ -163,6 +168,35 @@ def test_a_refusal_for_too_few_rows_costs_what_it_spent(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_release_that_failed_costs_what_it_spent_whatever_another_thread_releases(tmp_path, monkeypatch):
+    visits = pd.DataFrame({"id": np.arange(600) % 200, "town": TABLE["town"][:600]})
+
+    def fail(*arguments):
+        raise Killed
+
+    def release_people():
+        # It fails after it has gone to its first table, which has a part of the budget.
+        with monkeypatch.context() as patched, contextlib.suppress(Killed):
+            patched.setattr(Describing, "describe", fail)
+            synthesize(visits, key="id", domain={"town": DOMAIN["town"]}, ledger=False)
+
+    def beside_another(*arguments, **options):
+        thread = threading.Thread(target=release_people)
+        thread.start()
+        thread.join()
+        release_among(*arguments, **options)
+        raise Killed
+
+    for name in ("whole", "failed"):
+        with contextlib.suppress(Killed):
+            synthesize(TABLE, ledger=tmp_path / name)
+        monkeypatch.setattr(one_table, "release_among", beside_another)
+    whole, failed = (Ledger(tmp_path / name).read().spent[0] for name in ("whole", "failed"))
+    assert (whole.ended, failed.ended) == (False, True)
+    assert failed.cost.zcdp_rho == pytest.approx(float(whole.cost.zcdp_rho), rel=1e-3)
+
+
+@pytest.mark.slow
 def test_a_release_that_is_killed_and_resumed_is_charged_once(table, content, tmp_path, monkeypatch):
     kills, keep, left = 0, Journal.keep, [0]
 
@@ -291,6 +325,7 @@ from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.privacy.spending import Cost
+from dpmosaic.simulations.parties.releasing import release_among
 from dpmosaic.simulations.stopping import UNFINISHED
 from dpmosaic.synthesis.ledgers.ledger import Ledger, charge
 from dpmosaic.synthesis.ledgers.spent import Spent

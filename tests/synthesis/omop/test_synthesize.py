@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.stopping import UNFINISHED
-from dpmosaic.synthesis import related
 from dpmosaic.synthesis.omop import command
 from dpmosaic.synthesis.omop import synthesize as releasing
 from dpmosaic.synthesis.omop.checks import check
 from dpmosaic.synthesis.omop.read import CATEGORIES, read
 from dpmosaic.synthesis.omop.synthesize import RELEASE, synthesize_cdm
+from dpmosaic.synthesis.related import making
 
 EPSILON = 20.0
 """So few people are not enough for less."""
@@ -80,7 +80,7 @@ def test_a_release_that_stopped_goes_on_and_one_of_other_records_is_refused(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(related, "drawn_rows", stopped)
+        patched.setattr(making, "drawn_rows", stopped)
         with pytest.raises(KeyboardInterrupt):
             synthesize_cdm(cdm, tmp_path, 1.0, progress=False)
     assert (tmp_path / RELEASE / UNFINISHED).exists()

@@ -13,11 +13,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.data.related.steps import Steps
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
+from dpmosaic.curator.people.kin import Kin
 from dpmosaic.curator.people.rows import records
-from dpmosaic.curator.people.shape import Family, Kin, number_name
+from dpmosaic.curator.people.shape import Family, number_name
 from dpmosaic.curator.results.raw_frames import encode_frame
 from dpmosaic.synthesis.periods.period import Before, Period, domain_of_rows, domains_in, rows_after
-from dpmosaic.synthesis.related_tables import PEOPLE, keyed_domains, read_keyed
+from dpmosaic.synthesis.related.keyed import PEOPLE, keyed_domains, read_keyed
 
 DOMAIN = Domain.from_json(
     {

@@ -104,6 +104,48 @@ def test_rows_of_earlier_years_stay_byte_for_byte(chain):
         assert other.startswith(one)
 
 
+def test_keys_in_a_form_that_is_stated_stay_from_year_to_year(tmp_path):
+    domain = DOMAIN | {"id": {"type": "identifier", "pattern": "P-{:03d}"}}
+    form = {"domain": domain, "mechanism": "independent"}
+    data, before, tables = panel(), None, []
+    for year in YEARS[:2]:
+        tables.append(release(data, year, tmp_path / str(year), before, **form).table)
+        before = tmp_path / str(year)
+    one, other = ((tmp_path / str(year) / "tables" / "rows.csv").read_bytes() for year in YEARS[:2])
+    assert other.startswith(one)
+    assert dpmosaic.load_people(before).table.equals(tables[1])
+    old, new = (set(table["id"]) for table in tables)
+    assert old < new
+    assert all(re.fullmatch(r"P-\d{3}", one) for one in new)
+    with pytest.raises(DataError, match="expected"):
+        release(data, YEARS[2], tmp_path / "other", before, mechanism="independent")
+
+
+def test_apostrophes_for_spreadsheets_are_in_all_years_or_in_none(tmp_path):
+    domain, file = DOMAIN | {"job": ["=work", "school", "none"]}, tmp_path / "panel.csv"
+    rows = panel()
+    rows.assign(job=rows["job"].replace("work", "=work")).to_csv(file, index=False)
+    (tmp_path / "domain.json").write_text(json.dumps(domain))
+
+    def released(year, *more):
+        words = ["synthesize", file, "--key", "id", "--order", "year", "--per-person", "sex", "--releases", 3]
+        words += ["--domain", tmp_path / "domain.json", "--until", year, "--out", tmp_path / str(year)]
+        words += ["--epsilon", 40, "--mechanism", "independent", "--no-ledger", *more]
+        return CliRunner().invoke(app, [*map(str, words)])
+
+    assert released(YEARS[0], "--spreadsheet-safe").exit_code == 0
+    assert released(YEARS[1], "--continues", tmp_path / str(YEARS[0])).exit_code == 0
+    one, other = (tmp_path / str(year) / "tables" / "rows.csv" for year in YEARS[:2])
+    assert other.read_bytes().startswith(one.read_bytes())
+    lines = other.read_text().splitlines()[len(one.read_text().splitlines()) :]
+    assert any(",'=work," in line for line in lines)
+    assert not any(",=work," in line for line in lines)
+    assert set(dpmosaic.load_people(other.parents[1]).table["job"]) == {"=work", "school", "none"}
+    assert released(2020 + 9).exit_code == 0
+    refused = released(2020 + 10, "--continues", tmp_path / "2029", "--spreadsheet-safe")
+    assert "expected the choice of the release that is continued" in str(refused.exception)
+
+
 def test_each_year_adds_its_rows_alone_about_one_of_a_person(chain):
     folder, _ = chain
     for place, year in enumerate(YEARS):
@@ -212,6 +254,30 @@ def test_verify_finds_rows_of_the_past_that_changed(copied):
     path.write_bytes(text[:place] + b"none" + text[place + 4 :])
     failed = {one.what for one in verify_people(copied / "2022") if not one.passed}
     assert failed == {"file tables/rows.csv", "earlier rows"}
+
+
+def test_verify_finds_that_the_table_is_missing(copied):
+    (copied / "2022" / "tables" / "rows.csv").unlink()
+    failed = {one.what for one in verify_people(copied / "2022") if not one.passed}
+    assert failed == {"file tables/rows.csv", "earlier rows"}
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        *({"table": name} for name in ("../secret", "/etc/hostname", "tables/../../secret", "", "other.csv")),
+        {"table_bytes": -1},
+    ],
+)
+def test_the_rows_of_before_are_read_from_a_published_file_alone(copied, stated):
+    (copied / "secret").write_text("a key")
+    path = copied / "2022" / "certificate.json"
+    form = json.loads(path.read_text())
+    form["lifetime"] |= stated
+    path.write_text(json.dumps(form))
+    for read in (dpmosaic.load_people, lambda folder: list(verify_people(folder))):
+        with pytest.raises(DataError, match="the certificate is damaged"):
+            read(copied / "2022")
 
 
 def test_verify_finds_an_earlier_release_that_is_not_the_one_that_is_continued(copied):
@@ -338,23 +404,25 @@ def test_the_period_before_is_expected_from_the_third_release_on(chain):
 
 
 def test_with_much_noise_a_year_is_nearer_by_what_the_year_before_was(tmp_path, monkeypatch):
-    data = panel(2000, (2020, 2021, 2022), seed=1)
-    before = None
-    for year in YEARS[:2]:
-        release(data, year, tmp_path / str(year), before, epsilon=2.0, seed=5)
-        before = tmp_path / str(year)
-
-    def error():
-        made = release(data, 2022, None, before, epsilon=2.0, seed=5).table
-        found = []
-        for pair in (["job", "pay"], ["sex", "job"], ["sex", "pay"]):
-            counts = [rows[rows.year == 2022].value_counts(pair) / len(rows) for rows in (data, made)]
-            found.append(counts[0].sub(counts[1], fill_value=0).abs().sum() / 2)
-        return sum(found)
-
-    with_what_was_published = error()
-    monkeypatch.setattr(PeriodMaking, "_expectation", lambda self, name: None)
-    assert with_what_was_published < 0.9 * error()
+    """Over three seeds together: single ones may be farther with it."""
+    data, errors = panel(2000, (2020, 2021, 2022), seed=1), {True: 0.0, False: 0.0}
+    for seed in (5, 6, 7):
+        before = None
+        for year in YEARS[:2]:
+            folder = tmp_path / f"{seed} {year}"
+            release(data, year, folder, before, epsilon=2.0, seed=seed)
+            before = folder
+        for expected in errors:
+            with monkeypatch.context() as patched:
+                if not expected:
+                    patched.setattr(PeriodMaking, "_expectation", lambda self, name: None)
+                made = release(data, 2022, None, before, epsilon=2.0, seed=seed).table
+            for pair in (["job", "pay"], ["sex", "job"], ["sex", "pay"]):
+                real, found = (
+                    rows[rows.year == 2022].value_counts(pair) / len(rows) for rows in (data, made)
+                )
+                errors[expected] += real.sub(found, fill_value=0).abs().sum() / 2
+    assert errors[True] < 0.97 * errors[False]
 
 
 def test_dates_of_events_lie_in_their_year_and_the_command_says_the_same(tmp_path):

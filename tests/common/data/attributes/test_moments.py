@@ -136,6 +136,14 @@ def test_formats_are_written_and_read(form):
     moments.check_format("x", moments.unit_numbers(days))
 
 
+@pytest.mark.parametrize("granularity", [Granularity.MILLISECOND, Granularity.MICROSECOND])
+def test_fractions_of_seconds_have_the_digits_of_their_unit(granularity):
+    moments = Moments(True, granularity, "%d.%m.%Y %H:%M:%S.%f")
+    digits = ("120", "007") if granularity is Granularity.MILLISECOND else ("120000", "000007")
+    cells = [f"05.03.2021 07:08:09.{one}" for one in digits]
+    assert moments.texts_of(moments.read("x", cells)[0]).tolist() == cells
+
+
 @pytest.mark.parametrize(
     ("form", "granularity"), [("%y", "year"), ("%Y-%m", "day"), ("%H", "year"), ("%", "day")]
 )
@@ -166,3 +174,37 @@ def test_the_last_days_of_the_calendar_are_read_in_a_time_zone():
     assert found[0].tolist() == dt.datetime(9999, 12, 31, 23, 59, 59)
     assert not unreadable.any()
     assert moments.texts_of(found[:1]).tolist() == ["9999-12-31T23:59:59+01:00"]
+
+
+FRENCH = tuple("janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.".split())
+
+
+def test_names_of_months_are_read_in_any_letters_and_written_as_they_stand():
+    named = Moments(False, Granularity.DAY, "%-d %b %Y", months=FRENCH)
+    times, unreadable = named.read("x", ["1 janv. 2020", "12 AOÛT 2021", "3 Sept. 2022", "4 Aug 2022", ""])
+    assert unreadable.tolist() == [False, False, False, True, False]
+    assert named.texts_of(times[:3]).tolist() == ["1 janv. 2020", "12 août 2021", "3 sept. 2022"]
+
+
+def test_the_first_of_a_month_may_be_written_as_in_french():
+    french = Moments(False, Granularity.DAY, "%o %b %Y", months=FRENCH)
+    times, unreadable = french.read("x", ["1er janv. 2020", "1 janv. 2020", "21 janv. 2020"])
+    assert not unreadable.any()
+    assert french.texts_of(times).tolist() == ["1er janv. 2020", "1er janv. 2020", "21 janv. 2020"]
+
+
+@pytest.mark.parametrize(
+    ("form", "months"),
+    [
+        ("%d %b %Y", FRENCH[:11]),
+        ("%d %b %Y", (*FRENCH[:11], "Janv.")),
+        ("%d.%m.%Y", FRENCH),
+        ("%d %b %Y", (*FRENCH[:11], "%d")),
+        ("%d %b %Y", (*FRENCH[:11], "")),
+        ("%d %b %Y", (*FRENCH[:11], "=A1")),
+        ("%d %b %Y", (*FRENCH[:11], "d" * 22)),
+    ],
+)
+def test_refuses_months_that_are_no_twelve_different_names(form, months):
+    with pytest.raises(DataError, match="months"):
+        Moments(False, Granularity.DAY, form, months=months).check("x")

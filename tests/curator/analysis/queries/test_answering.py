@@ -177,8 +177,8 @@ def test_a_correction_by_measurements_brings_back_what_a_model_lost():
 
 @pytest.fixture(scope="module")
 def noisy():
-    """200 releases of the table, which every query is asked."""
-    return [small_release(sigma=10.0, orders=(1, 2), seed=seed) for seed in range(200)]
+    """100 releases of the table, which every query is asked."""
+    return [small_release(sigma=10.0, orders=(1, 2), seed=seed) for seed in range(100)]
 
 
 @pytest.mark.slow
@@ -195,7 +195,8 @@ def noisy():
     ],
 )
 def test_intervals_cover_the_number_of_the_table(query, noisy):
-    # An interval that covers 95 % covers less than 88 % of 200 releases with a probability of 5e-5.
+    # An interval that covers 95 % covers less than 85 of 100 releases with a probability of 4e-5; one that
+    # covers 75 % does so with 98 %.
     expected = [row[-1] for row in estimates_of(answer(RELEASE, query))]
     covered = np.zeros(len(expected))
     for release in noisy:
@@ -204,7 +205,7 @@ def test_intervals_cover_the_number_of_the_table(query, noisy):
         for place, row in enumerate(found.rows):
             covered[place] += row.estimates[0].low <= expected[place] + 1e-9
             covered[place] -= row.estimates[0].high < expected[place] - 1e-9
-    assert covered.min() / len(noisy) >= 0.88
+    assert covered.min() / len(noisy) >= 0.85
 
 
 def test_a_higher_level_and_a_population_have_wider_intervals():

@@ -6,6 +6,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.curator.mechanisms.mosaic.earlier import EarlierTable
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 from dpmosaic.curator.mechanisms.mosaic.observed import Checked, Observed
@@ -116,3 +117,49 @@ def test_single_counts_are_averaged_with_those_of_a_table_that_is_right_and_kept
     for earlier, most in ((LAST_YEAR, 0.6), (ANOTHER, 1.02)):
         found, _ = EarlierTable(earlier).average(ONES, list(zip(counts, variances, strict=True)), RECORDS)
         assert off([values for values, _ in found]) < most * off(counts)
+
+
+def test_few_pairs_tell_a_table_that_is_right_from_one_that_is_wrong():
+    """Wrongly in at most one of ten draws of noise of a quarter of what is expected (2,000 draws each)."""
+    telling = EarlierTable(LAST_YEAR).telling(RECORDS)
+    deviation = float(np.linalg.norm(telling.expected)) / 4
+    assert telling.power(deviation) == pytest.approx(4)
+    noise = np.random.default_rng(9).normal(0, deviation, (2000, len(telling.views)))
+
+    def believed(table):
+        first = [interaction(view.counted(table), (2, 2))[0] for view in telling.views]
+        return np.mean([telling.ratio(np.array(first) + each, deviation) > 0 for each in noise])
+
+    rng = np.random.default_rng(10)
+    apart = np.column_stack([rng.permutation(column) for column in REAL.columns])
+    assert believed(REAL) > 0.9
+    assert believed(Table.from_codes(DOMAIN, apart)) < 0.1
+
+
+def test_what_few_pairs_tell_is_bounded():
+    telling = EarlierTable(LAST_YEAR).telling(RECORDS)
+    assert telling.ratio(telling.expected, 0.1) <= 4
+    assert telling.ratio(-telling.expected, 0.1) == -4
+
+
+def expected_of_a_strong_pair(**options):
+    """What last year's table leads to expect of a pair that was not measured, beside others that were."""
+    margins = {name: np.maximum(REAL.marginal((name,)).astype(float), 0.5) for name in DOMAIN.names}
+    effects = pairs(LAST_YEAR)
+    strong = max(PAIRS, key=lambda pair: np.abs(interaction(REAL.marginal(pair), DOMAIN.shape(pair))).sum())
+    held = effects | {strong: Effect(effects[strong].shape, effects[strong].reference)}
+    return EarlierTable(LAST_YEAR, **options).expect(held, margins, RECORDS, 0.5)[strong]
+
+
+def test_what_noise_may_have_made_of_an_earlier_table_is_unknown():
+    """A noise of 60 in the cells of the earlier release is an error, and one of 6,000 hides all of a pair."""
+    exact, noisy, hidden = (expected_of_a_strong_pair(sigma=sigma) for sigma in (0.0, 60.0, 6000.0))
+    assert exact.unknown(RECORDS) < noisy.unknown(RECORDS) < hidden.unknown(RECORDS)
+    assert hidden.earlier.typical * RECORDS > 0.7 * np.abs(hidden.earlier.cells - hidden.reference).sum()
+
+
+def test_rows_in_parts_have_the_sampling_error_of_as_many_whole_ones():
+    parts = Table(DOMAIN, LAST_YEAR.columns, weights=np.full(RECORDS, WEIGHT_PARTS))
+    for clique in (*ONES, *PAIRS):
+        whole, found = (EarlierTable(one).counts(clique, RECORDS) for one in (LAST_YEAR, parts))
+        np.testing.assert_allclose(found, whole, rtol=1e-12)

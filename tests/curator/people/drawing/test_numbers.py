@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.people.drawing.numbers import Margin, cap_by_noise, limit_of_equal_counts, move_numbers
+from dpmosaic.curator.people.drawing.numbers import Margin, limit_of_equal_counts, move_numbers, shrink_tail
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 SIZE = 4_000
@@ -68,17 +68,66 @@ def test_evened_numbers_leave_three_quarters_of_the_weight():
     assert limit_of_equal_counts(np.zeros(50, dtype=np.int64)) == 1
 
 
-def test_numbers_that_noise_explains_are_not_drawn():
-    domain = Domain((NumericAttribute("number_of_visits", 0, 39, 40, integer=True),))
-    size = domain["number_of_visits"].size
-    counts = np.where(np.arange(size) < 12, 300.0, 0.0) + np.random.default_rng(2).normal(0, 5, size)
-    known = {("number_of_visits",): Known(counts - counts.mean(), 5.0)}
+def shrunk(counts, sigma, codes=None):
+    """The numbers 0, 1, ... that are left where so many parents have each, with noise of this deviation.
+
+    Args:
+        counts: the noisy ones, of which the release draws those above 0.
+        sigma: deviation of their noise.
+        codes: drawn from these counts; 10,000 by default.
+    """
+    size, rng = len(counts), np.random.default_rng(3)
+    domain = Domain((NumericAttribute("number_of_visits", 0, size - 1, size, integer=True),))
+    known = {("number_of_visits",): Known(counts - counts.mean(), sigma)}
     evidence = Evidence(domain, int(counts.sum()), known=known)
-    release = SimpleNamespace(published=SimpleNamespace(evidence=evidence))
-    # A tail of noise is taken for real in one seed of 700.
-    assert cap_by_noise(np.arange(size), "number_of_visits", release).max() == 11
+    mass = np.maximum(counts, 0)
+    release = SimpleNamespace(
+        published=SimpleNamespace(evidence=evidence), model=SimpleNamespace(marginal=lambda clique: mass)
+    )
+    if codes is None:
+        codes = rng.choice(size, 10_000, p=mass / mass.sum())
+    return shrink_tail(codes, "number_of_visits", release, rng)
 
 
-def test_a_release_without_evidence_keeps_numbers():
+def test_numbers_that_are_less_than_their_noise_are_not_drawn():
+    counts = np.where(np.arange(40) < 12, 300.0, 0.0) + np.random.default_rng(2).normal(0, 5, 40)
+    assert shrunk(counts, 5.0).max() == 11
+
+
+def test_a_tail_of_many_parents_stays():
+    counts = np.array([500.0, 300, 150, 50])
+    found = np.bincount(shrunk(counts, 1.0), minlength=4) / 10_000
+    # Four shares of 10,000 draws: a right one is farther off in one of 10^5 seeds.
+    np.testing.assert_allclose(found, counts / 1000, atol=0.022)
+
+
+def test_who_loses_rows_has_as_many_as_the_next_smaller_number_says():
+    counts = np.array([100.0, 100, 0, 40])
+    # The last two cells have 40, with noise of a variance of 20^2 * 2 * 2 / 4.
+    kept = 1 - 400 / 40**2
+    found = shrunk(counts, 20.0, np.repeat([0, 1, 3], 4000))
+    assert (found[:8000] == np.repeat([0, 1], 4000)).all()
+    assert set(found[8000:]) == {1, 3}
+    # Four thousand draws of a share of 3/4: farther off in one of 10^5 seeds.
+    assert np.mean(found[8000:] > 1) == pytest.approx(kept, abs=0.03)
+
+
+def test_the_number_of_rows_is_right_on_average_where_noise_is_as_large_as_the_tail():
+    """Of 300 parents 30 have three rows or more, at a deviation of 11: none of them, and all that noise makes
+    of them, would both be 10 % off."""
+    real, rng = np.array([100.0, 80, 50, 40, 20, 10, 0, 0]), np.random.default_rng(1)
+    means = []
+    for noise in rng.normal(0, 11, (200, 8)):
+        means.append(shrunk(real + noise - noise.mean(), 11.0).mean())
+    # The mean of 200 has a deviation of .02 of 1.43.
+    assert np.mean(means) == pytest.approx(real @ np.arange(8) / 300, rel=0.06)
+
+
+def test_one_row_is_left_where_more_than_half_of_the_parents_seem_to_have_some():
+    assert shrunk(np.array([9.0, 20, 3, 2]), 40.0).max() == 1
+    assert shrunk(np.array([200.0, 5, -8, 3]), 27.0).max() == 0
+
+
+def test_a_release_without_evidence_keeps_numbers(rng):
     release = SimpleNamespace(published=SimpleNamespace(evidence=None))
-    assert cap_by_noise(np.arange(5), "number_of_visits", release).tolist() == [0, 1, 2, 3, 4]
+    assert shrink_tail(np.arange(5), "number_of_visits", release, rng).tolist() == [0, 1, 2, 3, 4]

@@ -11,7 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.data.related.steps import Steps
 from dpmosaic.curator.people.drawing.quantiles import map_to_quantiles, quantiles_of, with_quantiles
-from dpmosaic.curator.people.shape import Kin
+from dpmosaic.curator.people.kin import Kin
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 DAY = NumericAttribute("day", 0, 99, 10, integer=True)

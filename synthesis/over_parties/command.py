@@ -14,10 +14,32 @@ from ...common.showing.telling import tell
 def local_network(
     folder: Annotated[Path, typer.Argument(help="Folder for keys, policies, parties' tables and logs.")],
     data: Annotated[
-        Path | None, typer.Option(help="The table: .csv, .csv.gz or .parquet. Omit it to restart a network.")
+        Path | None,
+        typer.Option(
+            help="The table: .csv, .csv.gz or .parquet; with --relations, their folder. Omit it to restart a "
+            "network."
+        ),
     ] = None,
     domain: Annotated[Path | None, typer.Option(help="Domain file of the table.")] = None,
-    grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "2x2",
+    grid: Annotated[
+        str,
+        typer.Option(
+            help="KxS: K slices of rows over S parties; or a JSON file. Of related tables, the first party "
+            "holds the people, and the others what belongs to them."
+        ),
+    ] = "2x2",
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the person of each row: the promise is for a person with all rows."
+        ),
+    ] = None,
+    relations: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file that says which table of the folder belongs to which, with their domains."
+        ),
+    ] = None,
     align_by: Annotated[
         str | None, typer.Option(help="Column that identifies people; without it, rows are numbered.")
     ] = None,
@@ -40,27 +62,42 @@ def local_network(
 ) -> None:
     """Partition a table and run parties and dealers as processes on this machine, with mutual TLS.
 
-    They run until this command is stopped. With --align-by, --overlap, --shuffle or --typos, the parties of a
+    They run until this command is stopped. With --relations, each party holds tables of its people. With
+    --align-by, --overlap, --shuffle or --typos, the parties of a
     slice align their rows.
     """
     from ...common.data.domain import Domain
     from ...common.processes.stopping import Stop
-    from ..parties.people import Overlap
-    from .network import LocalNetwork
+    from ...simulations.local_network.network import LocalNetwork
+    from ...simulations.parties.people import Overlap
+    from .network import create_network
 
-    if (data is None) != (domain is None):
-        raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")
     stop = Stop().at_signals()
-    if data is not None and domain is not None:
+    sharing = Overlap.of(align_by, overlap, shuffle, typos)
+    if relations is not None and data is not None:
+        if domain is not None or key is not None or sharing is not None:
+            raise DataError(
+                "--relations: expected no --domain, --key or options of an alignment, since the file states "
+                "domains and keys; leave these out"
+            )
+        network = create_network(folder, data, relations, grid, attach=attach, dealers=dealers)
+    elif data is not None and domain is not None:
+        if key is not None and align_by not in (None, key):
+            raise DataError("--key: expected people to be aligned by the same column, got another; give one")
         network = LocalNetwork.create(
             folder,
             data,
             Domain.load(domain),
             grid,
             attach=attach,
-            overlap=Overlap.of(align_by, overlap, shuffle, typos),
-            key=align_by,
+            overlap=sharing,
+            key=key or align_by,
+            all_rows=key is not None,
             dealers=dealers,
+        )
+    elif (data, domain, relations, key) != (None, None, None, None):
+        raise DataError(
+            "expected --data with --domain or --relations, or none of them to restart a network; got some"
         )
     else:
         network = LocalNetwork.open(folder)

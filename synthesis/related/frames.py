@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..common.errors import DataError
-from ..curator.results.storage import Storage, storage_of
-from ..party.sources.source import FileSource
-from ..simulations.tables.arrow_tables import ArrowTable
-from ..simulations.tables.frames import Source, checked_names
-from ..simulations.tables.indexes import without_index
+from ...common.errors import DataError
+from ...curator.results.storage import Storage, storage_of
+from ...party.sources.source import FileSource
+from ...simulations.tables.arrow_tables import ArrowTable
+from ...simulations.tables.frames import Source, checked_names
+from ...simulations.tables.indexes import without_index
 
 ROWS = "rows"
 """Name of the only table of a release with a key."""

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ..common.data.attributes.attribute import Attribute
-from ..common.data.attributes.dates import DateAttribute, GapAttribute
-from ..common.data.attributes.numeric import NumericAttribute
-from ..common.data.binning.scale import Scale
-from ..common.data.domain import Domain
-from ..common.data.gaps import gaps_after
-from ..common.data.related.steps import Steps
-from ..common.data.rules.order import AtMost
-from ..common.errors import DataError
-from ..curator.results.raw_frames import cells_of
-from .related_tables import Raw
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import DateAttribute, GapAttribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.binning.scale import Scale
+from ...common.data.domain import Domain
+from ...common.data.gaps import gaps_after
+from ...common.data.related.steps import Steps
+from ...common.data.rules.order import AtMost
+from ...common.errors import DataError
+from ...curator.results.raw_frames import cells_of
+from .tables import Raw
 
 
 def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute, ...], pd.DataFrame]:

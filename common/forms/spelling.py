@@ -1,0 +1,130 @@
+"""How a text writes a number: what is read off one text, from which the notation of a column follows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .notation import APOSTROPHES, BLANKS, CURRENCIES, SIGNED, SIGNS
+
+_MARKS = APOSTROPHES + BLANKS
+_TEXT = re.compile(
+    rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
+    rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
+    rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>-)?"
+    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|(?:[^\W\d_]|[°/]){{1,12}}[.]?))?(?(open)\))"
+)
+"""A number with a sign, a currency, a percent sign or a unit, such as 34 years."""
+
+_PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:[.](?P<decimals>[0-9]*))?|[.](?P<only>[0-9]+)")
+_THOUSANDS = "[1-9][0-9]{0,2}"
+_BY_COMMAS = re.compile(rf"{_THOUSANDS}(?:,[0-9]{{3}})+(?:[.](?P<decimals>[0-9]*))?")
+_BY_POINTS = re.compile(
+    rf"{_THOUSANDS}(?:[.][0-9]{{3}}){{2,}}|{_THOUSANDS}(?:[.][0-9]{{3}})+,(?P<decimals>[0-9]+)"
+)
+_COMMA = re.compile(r"(?:0|[1-9][0-9]*),(?P<decimals>[0-9]+)")
+_BY_MARKS = re.compile(
+    rf"{_THOUSANDS}(?P<mark>[{_MARKS}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*(?:(?P<decimal>[.,])(?P<decimals>[0-9]*))?"
+)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a text writes a number; see `Notation`.
+
+    Attributes:
+        before: what stands before the number.
+        after: what stands behind it.
+        mark: between thousands.
+        decimal_comma: whether a comma divides whole numbers from fractions.
+        sign: how a negative number is marked, or "+"; empty for a usual minus, and for none.
+        decimals: digits of the fraction; None if there is neither point nor comma before them.
+        either: whether its comma before three digits may divide thousands or a fraction.
+    """
+
+    before: str = ""
+    after: str = ""
+    mark: str = ""
+    decimal_comma: bool = False
+    sign: str = ""
+    decimals: str | None = None
+    either: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """The notation."""
+        marks = f"{self.mark}," if self.decimal_comma else self.mark
+        colon = "" if self.decimal_comma or not self.sign + marks else ":"
+        return f"{self.before}{{{colon}{self.sign}{marks}}}{self.after}"
+
+    def simpler(self) -> Iterator[Spelling]:
+        """This, then with less of what is only typeset, of any unit, without points or signs to spare."""
+        yield self
+        typed = replace(
+            self,
+            mark=self.mark.translate(TYPED),
+            before=self.before.translate(TYPED),
+            after=self.after.translate(TYPED),
+        )
+        yield typed
+        unknown = replace(
+            typed,
+            before=_WORD.sub(UNKNOWN, typed.before),
+            after=_WORD.sub(UNKNOWN, typed.after),
+        )
+        yield unknown
+        if typed.mark == ".":
+            yield replace(typed, mark="")
+            yield replace(unknown, mark="")
+        if self.sign in ("+", "="):
+            yield from replace(self, sign="").simpler()
+
+
+UNKNOWN = "¤"
+"""In place of a unit or a currency."""
+
+_WORD = re.compile("[^ ]+")
+TYPED = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(BLANKS, " "))
+"""Marks and blanks that are typeset -> those of a keyboard."""
+
+
+def spelling_of(text: str) -> Spelling | None:
+    """How a text writes a number, perhaps a plain one; None if it writes none, or in another way."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        return None
+    signs = [sign for sign in (match["open"], match["first"], match["inner"], match["last"] and "-") if sign]
+    if len(signs) > 1:
+        return None
+    sign = match["open"] or match["last"] or (match["first"] or "").replace("-", "")
+    if match["inner"] and SIGNED.match(match["before"] or ""):
+        sign = "="
+    digits = _digits(match["digits"])
+    if digits is None:
+        return None
+    spelled = replace(digits, before=match["before"] or "", after=match["after"] or "", sign=sign)
+    alone = not spelled.before + spelled.after and sign != "("
+    return replace(
+        spelled,
+        either=alone and re.fullmatch("[0-9]+,[0-9]{3}", match["digits"]) is not None and digits.mark == ",",
+    )
+
+
+def _digits(text: str) -> Spelling | None:
+    """How digits are written, without what is around them."""
+    for pattern, mark, comma in (
+        (_PLAIN, "", False),
+        (_BY_COMMAS, ",", False),
+        (_BY_POINTS, ".", True),
+        (_COMMA, "", True),
+    ):
+        if match := pattern.fullmatch(text):
+            return Spelling(
+                mark=mark,
+                decimal_comma=comma,
+                decimals=next((one for one in match.groups() if one is not None), None),
+            )
+    if match := _BY_MARKS.fullmatch(text):
+        return Spelling(mark=match["mark"], decimal_comma=match["decimal"] == ",", decimals=match["decimals"])
+    return None

@@ -1,0 +1,163 @@
+"""The public description of one of several related tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
+from ...common.data.domain import Domain
+from ...common.data.related.steps import Steps
+from ...common.forms.form import Form
+from ...common.forms.several import TEXTS, ListOf
+from ...common.forms.tables import Key, MapOf, Table
+from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
+from ..results.storage import Storage
+from .summaries import SUMMARIES, Summary
+
+_LATER = ("pattern", "alone", "series")
+"""Entries that tables of earlier versions lack."""
+
+_SUMMARY = {"what": Choice(tuple(SUMMARIES)), "name": Text(), "column": Text(), "values": TEXTS}
+_ENTRIES: Mapping[str, Form] = {
+    "name": Text(),
+    "domain": Anything(),
+    "key": Text(),
+    "pattern": Text(),
+    "parent": Text(),
+    "foreign": Text(),
+    "ordered": Truth(),
+    "alone": Truth(),
+    "when": Anything(),
+    "within": TEXTS,
+    "series": Text(),
+    "summaries": ListOf(Table({name: Key(form, required=True) for name, form in _SUMMARY.items()})),
+    "evened": whole(1),
+    "quantiles": ListOf(ListOf(Number())),
+    "groups": MapOf(ListOf(whole(0), some=True)),
+    "columns": TEXTS,
+    "storage": MapOf(Choice(tuple(Storage))),
+}
+_FORM = Table({name: Key(form, required=name not in _LATER) for name, form in _ENTRIES.items()})
+
+
+@dataclass(frozen=True)
+class Kin:
+    """A table and what it belongs to.
+
+    Attributes:
+        name: of the table.
+        domain: of its own columns, without keys and without the column of the order.
+        key: column that names its rows; empty if it has none.
+        pattern: how new keys look; see `Identifier`.
+        parent: name of the table to whose rows its rows belong; empty for the root.
+        foreign: its column that holds the parent's key; empty for the root.
+        ordered: whether the order of the rows of a parent means something.
+        alone: whether a parent has one row at most, so that none is before it.
+        steps: where in time, or on another scale, they are; None if there is no such column.
+        within: columns of the parent between which the order lies; empty for no bound.
+        series: its column that says which rows of a parent are one series; empty for all of them.
+        ends: columns that come after the order, each after those that it counts from; the domain has how far.
+        summaries: what a row of the parent says of its rows of this table.
+        evened: up to how many rows of a parent all count the same.
+        quantiles: where drawn values of the order move to, as pairs in order; see `quantiles`.
+        groups: for columns that rows of its children know in groups: the group of each code.
+        columns: all columns of the table, in order; empty if it is not released.
+        storage: how the columns of a data frame are stored.
+    """
+
+    name: str
+    domain: Domain | None
+    key: str = ""
+    pattern: str = WHOLE_NUMBERS
+    parent: str = ""
+    foreign: str = ""
+    ordered: bool = False
+    alone: bool = False
+    steps: Steps | None = None
+    within: tuple[str, str] = ("", "")
+    series: str = ""
+    ends: tuple[Attribute, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    evened: int = 1
+    quantiles: tuple[tuple[float, float], ...] = ()
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    storage: Mapping[str, Storage] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for groups in self.groups.values():
+            if {*groups} != {*range(len({*groups}))}:
+                raise ValueError("groups are numbered from 0 on, and each has a code")
+
+    @property
+    def names(self) -> Identifier:
+        """The names that new rows get as keys."""
+        return Identifier(self.key, self.pattern)
+
+    @property
+    def places(self) -> tuple[CategoricalAttribute, ...]:
+        """The columns of its parent that say where its rows are in time."""
+        return () if self.steps is None else self.steps.places(self.name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as JSON values."""
+        return {
+            "name": self.name,
+            "domain": None if self.domain is None else self.domain.to_json(),
+            "key": self.key,
+            "pattern": self.pattern,
+            "parent": self.parent,
+            "foreign": self.foreign,
+            "ordered": self.ordered,
+            "alone": self.alone,
+            "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
+            "within": list(self.within),
+            # Without series, as tables were written before there were any.
+            **({"series": self.series} if self.series else {}),
+            "summaries": [summary.to_json() for summary in self.summaries],
+            "evened": self.evened,
+            "quantiles": [list(pair) for pair in self.quantiles],
+            "groups": {name: list(groups) for name, groups in self.groups.items()},
+            "columns": list(self.columns),
+            "storage": {name: storage.value for name, storage in self.storage.items()},
+        }
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Kin:
+        """Reads a table.
+
+        Raises:
+            DataError: a domain is damaged.
+            ValueError: another value is.
+        """
+        if not _FORM.fits(form):
+            raise ValueError("it is no description of a table")
+        low, high = form["within"]
+        timed = () if form["when"] is None else Domain.from_json(form["when"]).attributes
+        return cls(
+            name=form["name"],
+            domain=None if form["domain"] is None else Domain.from_json(form["domain"]),
+            key=form["key"],
+            pattern=form.get("pattern", WHOLE_NUMBERS),
+            parent=form["parent"],
+            foreign=form["foreign"],
+            ordered=form["ordered"],
+            alone=form.get("alone", False),
+            steps=Steps(timed[0], bool(low)) if timed else None,
+            within=(low, high),
+            series=form.get("series", ""),
+            ends=timed[1:],
+            summaries=tuple(
+                SUMMARIES[one["what"]](one["name"], one["column"], tuple(one["values"]))
+                for one in form["summaries"]
+            ),
+            evened=form["evened"],
+            quantiles=tuple((float(drawn), float(released)) for drawn, released in form["quantiles"]),
+            groups={name: tuple(groups) for name, groups in form["groups"].items()},
+            columns=tuple(form["columns"]),
+            storage={name: Storage(storage) for name, storage in form["storage"].items()},
+        )

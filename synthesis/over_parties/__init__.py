@@ -1,0 +1,1 @@
+"""Related tables, and people with several rows, over parties on this machine."""

@@ -1,0 +1,1 @@
+"""Related tables released by somebody who holds them all."""

@@ -1,0 +1,353 @@
+"""What the columns of related tables hold, found out from one row of each person; and their rows in codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.dates import GapAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.domain import Domain
+from ...common.data.related.rows import Rows
+from ...common.data.related.steps import Steps, check_order, orders
+from ...common.data.table import Table, encode_table
+from ...common.data.workload import Workload
+from ...common.errors import DataError
+from ...common.privacy.budget import Budget
+from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.protocols.registry import TRUSTED
+from ...common.release_spec import ReleaseSpec
+from ...curator.certificates.certificate import Certificate
+from ...curator.people.certificate import OF_COLUMNS, Spent, of_people, part_of
+from ...curator.people.modelling import NUMBERS, NUMBERS_OF_TABLE
+from ...curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
+from ...curator.people.shape import Family, bounds_of, number_name
+from ...curator.releasing.release import ReleaseOrder
+from ...curator.results.raw_frames import cells_of, encode_frame
+from ...simulations.tables.frames import raw_table
+from ..learning.asking import Rows as NumberOfRows
+from ..learning.cells import Cells
+from ..learning.first_step import Begun, begun_with, begun_without
+from ..learning.private_counts import PrivateCounts
+from ..remarks import remarks
+from .asked import Asked
+from .ends import ends_of, with_ends
+from .family import family_of, one_row_of_each
+from .frames import with_texts
+from .keys import OF_KEYS, count_forms, pattern_voted
+from .tables import Raw
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """Related tables whose columns are described.
+
+    Attributes:
+        family: the tables.
+        rows: of each table, in codes.
+        parts: what was spent.
+        choices: certificates of what columns hold, by table.
+        learned: what was learned of tables without a domain.
+        people: number of people, from all noisy counts of them; None if nothing was counted.
+        remarks: what a user should know already.
+    """
+
+    family: Family
+    rows: dict[str, Rows]
+    parts: tuple[Spent, ...]
+    choices: Mapping[str, Certificate]
+    learned: Mapping[str, Begun]
+    people: NumberOfRows | None
+    remarks: tuple[str, ...]
+
+    def told(self, drawn: Mapping[str, Rows]) -> tuple[str, ...]:
+        """What a user should know, with these synthetic rows."""
+        found = list(self.remarks)
+        for name, begun in self.learned.items():
+            domain = self.family[name].domain
+            if domain is not None and len(drawn[name]):
+                table = Table.from_codes(domain, drawn[name].codes)
+                unseen = tuple(one for one in begun.order.unseen if one.name in table.domain.names)
+                begun = replace(begun, order=replace(begun.order, unseen=unseen))
+                found += (f"{name}: {one}" for one in remarks(table, begun))
+        return tuple(found)
+
+
+class Describing:
+    """Related tables whose columns are described one table after the other, the root first.
+
+    Args:
+        raw: the tables, each after its parent.
+        asked: the release.
+        stream: randomness of choices.
+        noise: randomness of noise.
+
+    Raises:
+        DataError: a table does not fit its domain, or has a column that the release makes.
+    """
+
+    def __init__(self, raw: Sequence[Raw], asked: Asked, stream: RandomStream, noise: RandomStream) -> None:
+        self._raw = {table.name: table for table in raw}
+        self._asked, self._stream, self._noise = asked, stream, noise
+        self._kept = {table.name: asked.kept.part(f"{place}-") for place, table in enumerate(raw)}
+        self._family = family_of(raw)
+        self._numbers = {
+            child.name: np.bincount(child.parent, minlength=len(self._raw[child.owner].parent))
+            for child in raw
+            if child.owner
+        }
+        self._ends: dict[str, tuple[NumericAttribute, ...]] = {}
+        self._coding = {table.name: table.rows for table in raw}
+        self._given = {name: self._encode(name, domain) for name, domain in asked.domains.items()}
+        self._rows: dict[str, Rows] = {}
+        self._parts: list[Spent] = []
+        self._choices: dict[str, Certificate] = {}
+        self._learned: dict[str, Begun] = {}
+        self._people: NumberOfRows | None = None
+        self._remarks: list[str] = []
+
+    @property
+    def description(self) -> Described:
+        """What was found out."""
+        return Described(
+            self._family,
+            self._rows,
+            tuple(self._parts),
+            self._choices,
+            self._learned,
+            self._people,
+            tuple(self._remarks),
+        )
+
+    @property
+    def family(self) -> Family:
+        """The tables, as far as they are described."""
+        return self._family
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """The columns of a table's records that are its own."""
+        return (*map(str, self._raw[name].rows.columns), *self._family.numbers(name))
+
+    def describe(self, name: str, budget: Budget, whole: float) -> Budget:
+        """Finds out what the columns of a table hold, and sets its rows; what is left of its budget.
+
+        Args:
+            name: the table; its parent is described.
+            budget: of the table.
+            whole: that of all tables, zCDP.
+        """
+        assert budget.zcdp_rho is not None
+        raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
+        sampled = one_row_of_each(self._raw, name, self._stream.child("sample", name).generator())
+        share = min(NUMBERS * whole, NUMBERS_OF_TABLE * left)
+        found = [self._number(name, child.name, sampled, share) for child in self._family.children(name)]
+        left -= sum(float(spent) for _, spent in found)
+        if raw.key and not raw.pattern:
+            left -= float(self._vote_on_keys(raw, sampled, left))
+        if raw.open_columns and (table is None or table.domain.open):
+            begun = self._columns_learned(name, table, sampled, replace(budget, zcdp_rho=left))
+            assert begun.certificate is not None
+            assert begun.coded is not None
+            chosen = begun.order.chosen
+            assert chosen is not None
+            self._learn_people(name, begun.rows)
+            certificate = of_people(begun.certificate)
+            self._parts.append(part_of(name, OF_COLUMNS, certificate, chosen))
+            self._choices[name] = certificate
+            table = begun.coded(lambda domain: encode_frame(domain, self._coding[name]))
+            left -= chosen.zcdp_rho
+        known = None if table is None else table.domain
+        attributes = () if known is None else known.attributes
+        codes: dict[str, NDArray[Any]] = {}
+        codes |= {} if table is None else {one: table.column(one).astype(np.int32) for one in table.domain}
+        for reference in raw.references:
+            codes[reference.name] = encode_frame(Domain((reference,)), raw.rows).column(reference.name)
+        attributes = (*attributes, *raw.references)
+        for (attribute, _), child in zip(found, self._family.children(name), strict=True):
+            kin = replace(self._family[child.name], alone=attribute.maximum == 1)
+            self._family = self._family.with_table(kin)
+            number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
+            codes[attribute.name] = number.column(attribute.name).astype(np.int64)
+            attributes = (*attributes, attribute)
+        times = None
+        if attributes:
+            domain = replace(known, attributes=attributes) if known else Domain(attributes)
+            times = self._set(name, domain, codes)
+        if raw.owner:
+            self._say(name, times)
+        if name in self._learned and raw.order and self._family[name].steps is None:
+            self._remarks.append(
+                f"{name}: too few rows agreed on what {raw.order!r} holds, so its rows are in order without "
+                "it; describe it in a domain"
+            )
+        return replace(budget, zcdp_rho=left)
+
+    def _number(
+        self, name: str, child: str, sampled: NDArray[np.intp], rho: float
+    ) -> tuple[NumericAttribute, Fraction]:
+        """The bins of a number of rows, and what they cost."""
+        held = np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)
+        counts = self._counts(name, "number", child, rho)
+        noisy = counts.histograms("numbers of rows", {child: lambda: held}, rho)[child]
+        self._learn_people(name, NumberOfRows.of_all(noisy))
+        found, spent = number_of_rows(number_name(child), noisy.values, noisy.sigma), counts.accountant.spent
+        self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
+        return found, spent
+
+    def _vote_on_keys(self, raw: Raw, sampled: NDArray[np.intp], rho: float) -> Fraction:
+        """Finds out how the keys of a table look; what it costs."""
+        counts = self._counts(raw.name, "form", raw.key, OF_KEYS * rho)
+        asked = {raw.key: lambda: count_forms(raw.keys[sampled])}
+        votes = counts.histograms("the form of keys", asked, OF_KEYS * rho)[raw.key]
+        self._learn_people(raw.name, NumberOfRows.of_all(votes))
+        kin, spent = self._family[raw.name], counts.accountant.spent
+        pattern = pattern_voted(votes, raw.name if raw.columns else raw.key)
+        self._family = self._family.with_table(replace(kin, pattern=pattern))
+        self._parts.append(Spent(raw.name, "the form of keys", "", spent, 0.0))
+        return spent
+
+    def _learn_people(self, name: str, rows: NumberOfRows) -> None:
+        """Averages the number of people with another one, if it counts the rows of the table of people."""
+        if name == self._family.root.name:
+            self._people = rows.average_with(self._people)
+
+    def _counts(self, name: str, what: str, of: str, rho: float) -> PrivateCounts:
+        """What counts rows of a table for one histogram."""
+        return PrivateCounts(
+            Fraction(rho),
+            PrivacyUnit(Adjacency.ADD_REMOVE),
+            self._noise.child(what, name, of),
+            self._kept[name].part(f"{what} {of} "),
+        )
+
+    def _columns_learned(
+        self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget
+    ) -> Begun:
+        """What the columns of a table hold, from one row of each person."""
+        spec = ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name)
+        coded = Domain.coded(dict.fromkeys(self._raw[name].open_columns, 2))
+        order = ReleaseOrder(coded, spec, self._asked.mechanism, Workload.wanted(coded, None, None))
+        noise, kept = self._noise.child("columns", name), self._kept[name].part("columns ")
+
+        def order_for(known: Domain) -> ReleaseOrder:
+            return replace(order, domain=known, workload=Workload.wanted(known, None, None))
+
+        if held is not None:
+            return begun_with(held.take(sampled), order_for(held.domain), noise, kept)
+        raw = self._raw[name]
+        rows = raw.rows.iloc[sampled][raw.open_columns].reset_index(drop=True)
+        table = raw_table(with_texts(rows, raw.storage))
+        # Whether there are too few people is asked of the table of people, before anything else. A table to
+        # which few of them have rows is released with what is seen of it.
+        anyway = self._asked.anyway or name != self._family.root.name
+        with closing(Cells.of(table.source, table.timezones)) as cells:
+            begun = begun_without(
+                cells,
+                table.read,
+                order_for,
+                self._asked.mechanism.granted,
+                Adjacency.ADD_REMOVE,
+                budget,
+                anyway,
+                noise,
+                kept,
+                of_people=True,
+            )
+        self._learned[name] = begun
+        return begun
+
+    def _say(self, name: str, times: NDArray[np.float64] | None) -> None:
+        """Puts what the rows of a parent say of those of a table into the parent's."""
+        raw = self._raw[name]
+        above = self._rows[raw.owner]
+        said = {}
+        for summary, attribute in self._family.summaries_in_release(name):
+            cells = summary.of(raw.rows, raw.parent, len(above), times).rename(attribute.name)
+            codes = encode_frame(Domain((attribute,)), cells.to_frame()).column(attribute.name)
+            said[attribute.name] = codes.astype(np.int64)
+        self._rows[raw.owner] = replace(above, codes={**above.codes, **said})
+        held = {one.name for one, _ in self._family.summaries_in_release(name)}
+        self._remarks += (
+            f"{name}: too few rows agreed on what {one.column!r} or the order holds, so that the summary "
+            f"{one.name!r} is left out; describe it in a domain"
+            for one in raw.summaries
+            if one.name not in held
+        )
+
+    def _set(self, name: str, domain: Domain, codes: dict[str, NDArray[Any]]) -> NDArray[np.float64] | None:
+        """Takes over the rows of a table in a domain that leaves nothing open.
+
+        Returns:
+            Where the rows are on the scale of their order, from the beginning of their parent, shape (N,).
+        """
+        raw, kin = self._raw[name], self._family[name]
+        times = None
+        if raw.order and raw.order in domain.names and orders(domain[raw.order]):
+            # A column of the parent that no release holds bounds nothing.
+            known = {one.name for one in self._family.shown_attributes(raw.owner)}
+            low, high = (one if one in known else "" for one in raw.within)
+            steps = Steps(domain[raw.order], bool(low))
+            kin = replace(kin, steps=steps, within=(low, high))
+            begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
+            values = steps.when.within(cells_of(domain, raw.rows, raw.order))
+            assert values is not None
+            values = np.where(np.isnan(values), steps.units.ends[0], values)
+            ends = ends_of(raw.order, self._ends.get(name, ()), domain)
+            gaps = (one for one in ends if isinstance(one, GapAttribute))
+            far = {one.name: replace(one.units, name=one.name) for one in gaps}
+            rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != raw.order)
+            first = Rows({}, raw.parent, 0).first
+            codes[steps.attribute.name] = steps.codes(values, first)
+            above = self._rows[raw.owner]
+            places = zip(
+                steps.places(name),
+                steps.codes_of_places(values, raw.parent, len(above), begun),
+                strict=True,
+            )
+            more = {attribute.name: found for attribute, found in places}
+            self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
+            known_ones = Domain(rest, domain.unmodelled, domain.rules) if rest else None
+            kin = replace(kin, domain=known_ones, ends=ends)
+            times = values - begun if begun is not None else values
+        else:
+            kin = replace(kin, domain=domain)
+        kin = replace(kin, series=self._series(raw, domain))
+        self._family = self._family.with_table(kin)
+        size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
+        held = {one.name for one in (*self._family.own(name), *self._family.counted_attributes(name))}
+        self._rows[name] = Rows(
+            {column: one.astype(np.int32) for column, one in codes.items() if column in held},
+            raw.parent,
+            size,
+        )
+        return times
+
+    def _series(self, raw: Raw, domain: Domain) -> str:
+        """The column that says which rows are one series; empty if no release holds one of categories."""
+        if not raw.series or (raw.series in domain.names and bins_of(domain[raw.series]) is None):
+            return raw.series
+        self._remarks.append(
+            f"{raw.name}: too few rows agreed on categories of {raw.series!r}, so that a row knows the one "
+            "before it whatever its series; describe it in a domain"
+        )
+        return ""
+
+    def _encode(self, name: str, domain: Domain) -> Table:
+        """The rows of a table in a domain of its columns."""
+        order = self._raw[name].order
+        if order and order not in domain.names:
+            raise DataError(
+                f"{name}: expected the order {order!r} among the attributes of its domain, "
+                "found it missing; add it"
+            )
+        if order:
+            check_order(domain[order])
+            domain, self._ends[name], self._coding[name] = with_ends(self._raw[name], domain)
+        return encode_frame(domain, self._coding[name])

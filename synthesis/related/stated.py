@@ -1,0 +1,172 @@
+"""What is said of related tables beside what they belong to: summaries, bounds of orders, series, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from ...common.bounded import json_of, read_bytes
+from ...common.data.domain import Domain
+from ...common.data.related.pairs import checked_pairs
+from ...common.data.related.series import check_series
+from ...common.errors import DataError
+from ...common.forms.nearest import hint
+from ...curator.people.shape import names_above
+from ...curator.people.summaries import FirstOf, LastOf, TimeTo, summary_of
+from .frames import ROWS
+from .keyed import PEOPLE
+from .order import holds_numbers
+from .tables import Pairs, Raw, Summaries
+
+
+def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, ...]:
+    """The tables with what rows of parents are to say of theirs.
+
+    Raises:
+        DataError: a table, a column or a value is none that could be spoken of.
+    """
+    named = {raw.name: raw for raw in tables if raw.owner}
+    for name, said in summaries.items():
+        raw, found = _belonging("summaries", name, named), []
+        for column_of_parent, stated in said.items():
+            summary = summary_of(column_of_parent, stated)
+            if summary.column not in raw.rows.columns or summary.column == raw.order:
+                held = [str(one) for one in raw.rows.columns]
+                raise DataError(
+                    f"summaries of {name!r}: expected a column of it beside keys and order, got "
+                    f"{summary.column!r}{hint(summary.column, held)}; fix it"
+                )
+            if raw.order is None and isinstance(summary, (FirstOf, LastOf)):
+                raise DataError(
+                    f"summary {column_of_parent!r}: expected an order of the rows of {name!r}, got none; "
+                    "name it in order"
+                )
+            if not raw.order and isinstance(summary, TimeTo):
+                raise DataError(
+                    f"summary {column_of_parent!r}: expected a column of the order of {name!r}, got none; "
+                    "name it in order"
+                )
+            found.append(summary)
+        named[name] = replace(raw, summaries=tuple(found))
+    return tuple(named.get(raw.name, raw) for raw in tables)
+
+
+def with_bounds(
+    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[Raw, ...]:
+    """The tables with the columns of their parents between which their order lies.
+
+    Raises:
+        DataError: a table has no column of an order, or its parent no such column.
+    """
+    named = {raw.name: raw for raw in tables}
+    for name, stated in within.items():
+        if isinstance(stated, str) or len(stated) != 2:
+            raise DataError(
+                f"within of {name!r}: expected two columns or None, such as ('born', 'died'), got another; "
+                "name both"
+            )
+        low, high = stated
+        if name not in named or not named[name].order:
+            raise DataError(
+                f"within: expected tables with a column of their order, got {name!r}{hint(name, named)}; "
+                "name the order, or leave it out"
+            )
+        held = list(map(str, named[named[name].owner].rows.columns))
+        for column in filter(None, (low, high)):
+            if column not in held:
+                raise DataError(
+                    f"within of {name!r}: expected a column of {named[name].owner!r}, got "
+                    f"{column!r}{hint(column, held)}; fix it"
+                )
+        named[name] = replace(named[name], within=(low or "", high or ""))
+    for raw in named.values():
+        times = [one.name for one in raw.summaries if isinstance(one, TimeTo)]
+        if times and not raw.within[0] and not holds_numbers(raw.rows[str(raw.order)]):
+            raise DataError(
+                f"summary {times[0]!r}: expected the beginning of each row of {raw.owner!r}, from which "
+                f"times of {raw.name!r} count, got none; name a column of it in within"
+            )
+    return tuple(named.values())
+
+
+def with_series(
+    tables: tuple[Raw, ...], series: Mapping[str, str], domains: Mapping[str, Domain]
+) -> tuple[Raw, ...]:
+    """The tables with the columns that say which rows of a parent are one series.
+
+    Raises:
+        DataError: a table is none that belongs to another, or has no domain and a column of numbers; or see
+            `check_series`.
+    """
+    named = {raw.name: raw for raw in tables if raw.owner}
+    for name, column in series.items():
+        raw = _belonging("series", name, named)
+        held = [*map(str, raw.rows.columns)]
+        check_series(f"series of {name!r}", column, raw.order, held, domains.get(name))
+        kind = raw.rows[column].dtype
+        if name not in domains and (kind.kind in "iufcmM" or isinstance(kind, pd.DatetimeTZDtype)):
+            raise DataError(
+                f"series of {name!r}: expected a column of texts or a domain that lists categories, got "
+                f"numbers or dates in {column!r}; describe it in a domain"
+            )
+        named[name] = replace(raw, series=column)
+    return tuple(named.get(raw.name, raw) for raw in tables)
+
+
+def pairs_stated(workload: object, key: str | None, per_person: Sequence[str]) -> Pairs:
+    """The pairs of each table, of a workload as it was given to `synthesize`.
+
+    Raises:
+        DataError: it is another workload than one of pairs.
+    """
+    if workload is None:
+        return {}
+    if key is not None and isinstance(workload, str):
+        try:
+            workload = json_of(read_bytes(Path(workload)))
+        except (OSError, ValueError):
+            raise DataError(
+                "workload: expected a JSON file of pairs of columns beside a key, got none that can be read; "
+                "fix the path or the file"
+            ) from None
+    if key is None and isinstance(workload, Mapping):
+        return workload
+    if key is not None and isinstance(workload, Sequence) and not isinstance(workload, str):
+        names = {one: f"{PEOPLE}.{one}" for one in per_person}
+        return {ROWS: [[names.get(one, one) for one in pair] for pair in workload]}
+    form = '{"stays": [("ward", "days")]}' if key is None else '[("ward", "days")]'
+    raise DataError(f"workload: expected pairs of columns, such as {form}, got another; state pairs")
+
+
+def with_pairs(tables: tuple[Raw, ...], stated: Pairs) -> tuple[Raw, ...]:
+    """The tables with the pairs that their releases are asked for.
+
+    Raises:
+        DataError: a table is none that belongs to another; or see `checked_pairs`.
+    """
+    named, owners = {raw.name: raw for raw in tables if raw.owner}, {raw.name: raw.owner for raw in tables}
+
+    def columns(above: str) -> list[str]:
+        held = next(raw.rows.columns for raw in tables if raw.name == above)
+        said = (one.name for raw in tables if raw.owner == above for one in raw.summaries)
+        return [*held, *said]
+
+    for name, pairs in stated.items():
+        raw = _belonging("workload", name, named)
+        own = [*map(str, raw.rows.columns)]
+        above = names_above(name, owners, columns)
+        named[name] = replace(raw, pairs=checked_pairs(name, pairs, own, raw.order is not None, above))
+    return tuple(named.get(raw.name, raw) for raw in tables)
+
+
+def _belonging(what: str, name: str, named: Mapping[str, Raw]) -> Raw:
+    """The table of which something is stated, of those that belong to another."""
+    if name not in named:
+        raise DataError(
+            f"{what}: expected tables that belong to another, got {name!r}{hint(name, named)}; fix it"
+        )
+    return named[name]

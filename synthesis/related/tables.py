@@ -1,0 +1,304 @@
+"""Related tables as they are: read, checked, and put into the order of their people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...common.data.attributes.attribute import check_name
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.errors import DataError
+from ...common.forms.nearest import hint
+from ...curator.people.files import file_name
+from ...curator.people.summaries import Summary
+from ...curator.results.keys import keys_as_texts
+from ...curator.results.storage import Storage
+from ...simulations.tables.frames import Source
+from .complete import with_references, without_incomplete
+from .frames import frame_of
+from .order import places_in_order
+
+Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
+
+Relations = Mapping[str, Mapping[str, str]]
+"""For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
+
+Pairs = Mapping[str, Sequence[Sequence[str]]]
+"""For a table that belongs to another, the pairs of columns that matter."""
+
+
+_NO_REFERENCES: Mapping[str, Sequence[CategoricalAttribute]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """A table with the keys that bind it to others.
+
+    Attributes:
+        name: of the table.
+        rows: its columns without keys, shape (N, columns); those of one parent beside each other, in order.
+        parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
+        columns: all its columns, in order.
+        storage: how the columns of a data frame are stored.
+        key: column that names its rows; empty if it has none.
+        pattern: how new keys look, as it was stated; empty where nobody said it.
+        keys: of each row, as texts; let go when they are not needed.
+        owner: name of the parent; empty for the root.
+        foreign: its column that holds the parent's key; empty for the root.
+        order: column by which rows of a parent are in order; empty for the order of the table, and None if
+            their order means nothing.
+        summaries: what a row of the parent says of its rows.
+        within: columns of the parent between which the order lies; empty for no bound.
+        series: column that says which rows of a parent are one series; empty for all of them.
+        pairs: the pairs of columns that its release is asked for; empty for all.
+        references: its columns that hold keys of public tables.
+    """
+
+    name: str
+    rows: pd.DataFrame
+    parent: NDArray[np.int64]
+    columns: tuple[str, ...]
+    storage: Mapping[str, Storage]
+    key: str = ""
+    pattern: str = ""
+    keys: pd.Index = field(default_factory=lambda: pd.Index([]))
+    owner: str = ""
+    foreign: str = ""
+    order: str | None = None
+    summaries: tuple[Summary, ...] = ()
+    within: tuple[str, str] = ("", "")
+    series: str = ""
+    pairs: tuple[tuple[str, str], ...] = ()
+    references: tuple[CategoricalAttribute, ...] = ()
+
+    @property
+    def open_columns(self) -> list[str]:
+        """The columns of which it has to be found out what they hold."""
+        known = {one.name for one in self.references}
+        return [column for column in self.rows.columns if column not in known]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a table belongs to, as it was stated."""
+
+    foreign: str
+    parent: str
+    key: str
+
+
+def read_tables(
+    data: Mapping[str, Source],
+    relations: Relations,
+    order: Mapping[str, str | None],
+    rng: np.random.Generator,
+    drop_incomplete: Collection[str] = (),
+    references: Mapping[str, Sequence[CategoricalAttribute]] = _NO_REFERENCES,
+) -> tuple[Raw, ...]:
+    """The tables, each after its parent.
+
+    Args:
+        data: the tables by name.
+        relations: which belong to which.
+        order: for a table whose rows have an order, the column that says it, or None for that of its rows.
+        rng: puts rows without an order into one.
+        drop_incomplete: the tables whose rows without a key, a parent or a value of the order are left out.
+        references: for some tables, their columns that hold keys of public ones.
+
+    Raises:
+        DataError: a name is unknown, the tables are no tree, or a key is missing, stands twice or is unknown.
+    """
+    check_table_names(data)
+    links = _links(data, relations)
+    if unknown := [name for name in drop_incomplete if name not in data]:
+        raise DataError(
+            f"drop_incomplete: expected names of tables, got {unknown[0]!r}{hint(unknown[0], data)}; fix it"
+        )
+    if unknown := [name for name in order if name not in links]:
+        raise DataError(
+            f"order: expected tables that belong to another, got {unknown[0]!r}{hint(unknown[0], links)}; "
+            "order these alone"
+        )
+    named, keys = _in_order(data, links), _keys(links)
+    frames = {name: frame_of(name, data[name]) for name in named}
+    found: dict[str, Raw] = {}
+    for name in named:
+        rows, storage = frames[name]
+        key, link = keys.get(name, ""), links.get(name)
+        foreign = link.foreign if link else ""
+        _check_columns(name, rows, key, link, order.get(name), [one.name for one in references.get(name, ())])
+        if name in drop_incomplete:
+            bound = [*filter(None, (key, foreign))]
+            above = found[link.parent].keys if link else None
+            rows = without_incomplete(name, rows, bound, order.get(name), above, references.get(name, ()))
+        rows = with_references(name, rows, references.get(name, ()))
+        places, parent = np.arange(len(rows)), np.arange(len(rows))
+        if link is not None:
+            parent = _parents(name, rows[foreign], link, found[link.parent].keys)
+            places = places_in_order(name, rows, parent, order.get(name), name in order, rng)
+            parent = parent[places]
+        rows = rows.iloc[places].reset_index(drop=True)
+        found[name] = Raw(
+            name,
+            rows[[column for column in rows.columns if column not in (key, foreign)]],
+            parent.astype(np.int64),
+            tuple(map(str, rows.columns)),
+            storage,
+            key=key,
+            keys=index_of_keys(name, key, rows[key]) if key else pd.Index([]),
+            owner=link.parent if link else "",
+            foreign=foreign,
+            order=(order[name] or "") if name in order else None,
+            references=tuple(references.get(name, ())),
+        )
+    return tuple(found.values())
+
+
+def check_table_names(data: Mapping[str, Source]) -> None:
+    """Refuses names that are no texts, or the same as names of files."""
+    files: dict[str, str] = {}
+    for name in data:
+        if not isinstance(name, str) or not name.strip():
+            raise DataError("expected texts as names of tables, got another; name them")
+    for name in data:
+        if (other := files.setdefault(file_name(name).casefold(), name)) != name:
+            raise DataError(
+                f"expected names of tables that differ as those of files, got {other!r} and {name!r}; rename "
+                "one"
+            )
+
+
+def _check_columns(
+    name: str,
+    rows: pd.DataFrame,
+    key: str,
+    link: Link | None,
+    order: str | None,
+    references: Sequence[str],
+) -> None:
+    """Refuses a table in which a column that binds it is missing, or serves twice."""
+    foreign = link.foreign if link else ""
+    if link is not None and key and key == foreign:
+        raise DataError(
+            f"{name}: expected {key!r} to name rows of one table, got it as its own key and that of "
+            f"{link.parent!r}; relate the tables below it to {link.parent!r}"
+        )
+    if order and order in (key, foreign, *references):
+        raise DataError(f"{name}: expected an order by a column that is no key, got {order!r}; name another")
+    if key:
+        check_name(key)
+    held = list(map(str, rows.columns))
+    for column in filter(None, (key, foreign, order, *references)):
+        if column not in held:
+            raise DataError(
+                f"{name}: expected the column {column!r}, found none{hint(column, held)}; fix the "
+                "relations or the order"
+            )
+
+
+def _keys(links: Mapping[str, Link]) -> dict[str, str]:
+    """The key of each table to which another belongs."""
+    found: dict[str, str] = {}
+    for stated in links.values():
+        if found.setdefault(stated.parent, stated.key) != stated.key:
+            raise DataError(
+                f"relations: expected one key of the table {stated.parent!r}, got several; name one"
+            )
+    return found
+
+
+def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
+    found = {}
+    for name, stated in relations.items():
+        if name not in data:
+            raise DataError(f"relations: expected names of tables, got {name!r}{hint(name, data)}; fix it")
+        if len(stated) != 1:
+            raise DataError(
+                f"relations of {name!r}: expected one column that holds the key of one parent, got "
+                f"{len(stated)}; a table belongs to one other, and may refer to those that are public"
+            )
+        ((foreign, other),) = stated.items()
+        found[name] = Link(foreign, *parent_and_key(other, foreign, data))
+    return found
+
+
+def parent_and_key(stated: str, foreign: str, data: Mapping[str, Source]) -> tuple[str, str]:
+    """The table that a column refers to, and its key there.
+
+    Args:
+        stated: the table, or "table.column".
+        foreign: the column, of which the key has the name where none is stated.
+        data: all tables.
+
+    Raises:
+        DataError: there is no such table.
+    """
+    parent = max((one for one in data if f"{stated}.".startswith(f"{one}.")), key=len, default="")
+    if not parent:
+        raise DataError(
+            f"relations: expected one of the tables beside {foreign!r}, got {stated!r}{hint(stated, data)}; "
+            "add it, or fix the name"
+        )
+    return parent, stated[len(parent) + 1 :] or foreign
+
+
+def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str]:
+    """The names of the tables, each after its parent."""
+    roots = [name for name in data if name not in links]
+    if len(roots) != 1:
+        what = ", ".join(map(repr, roots)) or "none, so that relations go in a circle"
+        raise DataError(
+            f"relations: expected one table that belongs to no other, that of people, got {what}; fix them, "
+            "or name the tables in public that everybody may see as they are"
+        )
+    found = roots
+    while len(found) < len(data):
+        below = [name for name in data if name not in found and links[name].parent in found]
+        if not below:
+            raise DataError("relations: expected a tree, got a circle; fix them")
+        found += below
+    return found
+
+
+def index_of_keys(name: str, key: str, column: pd.Series) -> pd.Index:
+    """The keys of a table, by which its children find its rows.
+
+    Raises:
+        DataError: one is missing, or stands twice.
+    """
+    texts = keys_as_texts(column)
+    if texts.isna().any():
+        raise DataError(
+            f"{name}: expected a key {key!r} in every row, found a row without; give it one, or leave such "
+            "rows out by drop_incomplete"
+        )
+    index = pd.Index(texts)
+    if not index.is_unique:
+        raise DataError(
+            f"{name}: expected each key {key!r} once, found one in several rows; make the table one of one "
+            "row a key, or relate it to a table of people"
+        )
+    return index
+
+
+def _parents(name: str, column: pd.Series, link: Link, index: pd.Index) -> NDArray[np.int64]:
+    """The row of the parent of each row.
+
+    Raises:
+        DataError: a row belongs to no row of the parent.
+    """
+    texts = keys_as_texts(column)
+    found: NDArray[np.int64] = index.get_indexer(pd.Index(texts)).astype(np.int64)
+    if texts.isna().any() or (found < 0).any():
+        raise DataError(
+            f"{name}: expected in {link.foreign!r} a key of {link.parent!r} in every row, found a row "
+            "without one; add their parents, or leave such rows out by drop_incomplete"
+        )
+    return found

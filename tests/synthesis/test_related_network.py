@@ -1,0 +1,137 @@
+"""Parties of related tables as processes on this machine: what each of them holds, and the plan."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpmosaic.command import app
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
+from dpmosaic.party.home.home import PartyHome
+from dpmosaic.synthesis.over_parties.network import create_network
+from dpmosaic.synthesis.related.tables import read_tables
+from support.related import DOMAINS, RELATIONS, patients
+
+pytestmark = pytest.mark.slow
+
+STATED = """
+[patients]
+domain = "patients.json"
+[stays]
+domain = "stays.json"
+belongs_to = { id = "patients" }
+order = "day"
+summaries = { ever_a = { ward = ["a"] } }
+[codes]
+domain = "codes.json"
+belongs_to = { stay = "stays" }
+[visits]
+belongs_to = { id = "patients" }
+"""
+
+
+@pytest.fixture
+def real(tmp_path):
+    """A folder of patients, stays, codes of these, and visits of which nothing but keys is known."""
+    folder = tmp_path / "real"
+    folder.mkdir()
+    tables = patients(people=40)
+    tables["visits"] = tables["stays"][["id"]]
+    for name, rows in tables.items():
+        rows.to_csv(folder / f"{name}.csv", index=False)
+    for name, domain in DOMAINS.items():
+        (folder / f"{name}.json").write_text(json.dumps(domain))
+    (folder / "relations.toml").write_text(STATED)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("grid", "held"),
+    [
+        ("1x1", [["patients", "stays", "codes", "visits"]]),
+        ("1x2", [["patients"], ["stays", "codes", "visits"]]),
+        ("2x2", [["patients"], ["stays", "codes", "visits"]] * 2),
+        ("3x1", [["patients", "stays", "codes", "visits"]] * 3),
+    ],
+)
+def test_parties_hold_the_tables_of_the_people_of_their_slice(tmp_path, real, grid, held):
+    made = create_network(tmp_path / "net", real, real / "relations.toml", grid)
+    plan = ReleasePlan.load(made.plan)
+    assert [sorted(plan.tables.holds[name]) for name in made.all_names] == [sorted(own) for own in held]
+    for name, own in zip(made.all_names, held, strict=True):
+        assert {one.stem for one in made.party(name).glob("*.csv")} == {*own, "patients"}
+    people = []
+    for row in made.names:
+        tables = {
+            one.stem: one for name in row for one in made.party(name).glob("*.csv") if one.stem != "patients"
+        }
+        for name in row:
+            # Whoever holds no table of people lists them, by keys alone.
+            listed = pd.read_csv(made.party(name) / "patients.csv")
+            assert (list(listed) == ["id"]) == (name != row[0])
+        tables["patients"] = made.party(row[0]) / "patients.csv"
+        # No row without its parent.
+        read_tables(tables, RELATIONS | {"visits": {"id": "patients"}}, {}, np.random.default_rng(0))
+        people += pd.read_csv(tables["patients"])["id"].tolist()
+    assert len(set(people)) == len(people) == 40
+    for name in made.all_names:
+        assert PartyHome.open(made.party(name)).card().domain
+
+
+def test_what_is_asked_and_how_keys_look_is_in_the_plan(tmp_path, real):
+    relations = real / "relations.toml"
+    text = relations.read_text().replace(
+        'order = "day"', 'order = "day"\nseries = "ward"\nworkload = [["ward", "previous ward"]]'
+    )
+    relations.write_text(text)
+    stays = pd.read_csv(real / "stays.csv")
+    stays.assign(kind=stays["ward"]).to_csv(real / "stays.csv", index=False)
+    (real / "stays.json").write_text(json.dumps(DOMAINS["stays"] | {"kind": ["a", "b", "c"]}))
+    people = json.loads((real / "patients.json").read_text())
+    form = {"type": "identifier", "pattern": "P-{:06d}"}
+    (real / "patients.json").write_text(json.dumps(people | {"id": form}))
+    made = create_network(tmp_path / "net", real, relations, "1x2")
+    tables = {one.name: one for one in ReleasePlan.load(made.plan).tables.tables}
+    assert tables["stays"].pairs == [["ward", "previous ward"]]
+    assert tables["stays"].series == "ward"
+    assert tables["patients"].pattern == form["pattern"]
+    for name in made.all_names:
+        assert PartyHome.open(made.party(name)).card().domain
+
+
+@pytest.mark.parametrize(
+    ("change", "grid", "said"),
+    [
+        (("", ""), "1x4", "with at most 3 parties in a slice"),
+        (("", ""), "1x3", "columns beside keys, got one of visits alone"),
+        (("", ""), "two", "expected KxS"),
+        (("", ""), "41x1", "at most one for each person"),
+        (('order = "day"', 'order = "day"\nwithin = ["born", ""]'), "1x1", "expected no within"),
+        (('domain = "stays.json"\n', ""), "1x1", "stays: expected a domain"),
+    ],
+)
+def test_what_parties_cannot_hold_is_refused(tmp_path, real, change, grid, said):
+    relations = real / "relations.toml"
+    relations.write_text(relations.read_text().replace(*change))
+    with pytest.raises(DataError, match=said):
+        create_network(tmp_path / "net", real, relations, grid)
+    assert not (tmp_path / "net").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--relations", "relations.toml", "--key", "id"], "leave these out"),
+        (["--relations", "relations.toml", "--shuffle"], "leave these out"),
+        (["--key", "id"], "or none of them"),
+        (["--domain", "stays.json", "--key", "id", "--align-by", "day"], "aligned by the same column"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(tmp_path, real, options, said):
+    asked = ["local-network", tmp_path / "net", "--data", real, *options]
+    result = CliRunner().invoke(app, [str(word) for word in asked])
+    assert isinstance(result.exception, DataError)
+    assert said in str(result.exception)
