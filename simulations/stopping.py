@@ -225,13 +225,18 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """Makes the main thread clear up, once."""
+    """Makes the main thread clear up, once.
+
+    Compiled code that calls back to Python, and an object's end, drop the error with a message; threads
+    fail as what they use is removed. Of neither is anything told beside the sentence.
+    """
     for each in SIGNALS:
         signal.signal(each, _leave)
+    sys.unraisablehook = threading.excepthook = _leave
     raise KeyboardInterrupt
 
 
-def _leave(number: int, frame: object) -> None:
+def _leave(*_: object) -> None:
     """The process ends already."""
 
 
