@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
-from typing import NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..common.privacy.cost import Adjacency
 from ..curator.mechanisms.parts.fitted import ignore
 from ..curator.people.modelling import check_noise_is_small
 from ..curator.releasing.release import ReleaseOrder
+from ..simulations.parties.measurers import CentralMeasurer
 from ..simulations.parties.participants import Participants
 from ..simulations.parties.partition import Grid
 
@@ -24,6 +25,16 @@ _MADE_UP_ROWS = 1000
 
 class _Begun(Exception):
     """A mechanism has begun: it asks for what costs budget, or what a paper does not pay for."""
+
+
+class _Beginning(CentralMeasurer):
+    """Stops a mechanism where it has begun."""
+
+    def charge(self, *charges: Charge) -> None:
+        raise _Begun
+
+    def records_unpaid(self, why: str) -> Table:
+        raise _Begun
 
 
 def check_beginning(order: ReleaseOrder) -> None:
@@ -51,14 +62,9 @@ def check_beginning(order: ReleaseOrder) -> None:
     among = Participants.in_order(
         table, order, Grid.even(table.domain, _MADE_UP_ROWS, 1, 1), stream, 0, False
     )
-    measurer = among.start(order, "0" * 32, stream.generator()).measurer
-
-    def begin(*charges: Charge | str) -> NoReturn:
-        raise _Begun
-
-    for asked in ("charge", "records_unpaid"):
-        setattr(measurer, asked, begin)
-    try:
+    agreed = among.start(order, "0" * 32, stream.generator()).agreement
+    assert agreed is not None
+    budget = order.spec.budget
+    measurer = _Beginning(agreed.federation, agreed.terms, order.granted, table, budget)
+    with suppress(_Begun):
         order.mechanism.run(measurer, order.workload, stream, ignore)
-    except _Begun:
-        return

@@ -246,18 +246,14 @@ class PeopleRelease:
         if self.certificate.lifetime is not None:
             table_file = added_to(table_file, self._safe_before)
         (folder / TABLES).mkdir(exist_ok=True)
-        for name, rows in self.frames.items():
+        for name, rows in self.all_frames.items():
             path = folder / TABLES / f"{file_name(name)}.{table_file.table_format}"
-            domain = released_domain(self.family, self.family[name])
+            domain = None if name in self.public else released_domain(self.family, self.family[name])
             if self.continued is None:
                 write_table(path, rows, table_file, domain)
             else:
                 more = lines_of(rows.iloc[self.continued.rows :], domain, table_file.spreadsheet_safe)
                 path.write_bytes(b"".join([self.continued.table, *more]))
-            written[f"{TABLES}/{path.name}"] = sha256_of(path)
-        for name, rows in self.public.items():
-            path = folder / TABLES / f"{file_name(name)}.{table_file.table_format}"
-            write_table(path, rows, table_file, None)
             written[f"{TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
             beside = folder / RECORDS / file_name(name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ...common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
 from ...common.errors import DataError
 from ...common.files.writing import write_text
 from ...common.forms.toml_file import as_toml, section_of, toml_key
-from ..sources.source import SUFFIXES, FileSource
+from ..sources.source import SUFFIXES, FileSource, suffix_of
 from ..sources.sql import as_key
 from .draft import Draft
 from .inference import draft_rows
@@ -52,13 +53,15 @@ class Drafted:
 
     Attributes:
         name: of the table.
-        source: its file.
+        file: that holds it.
+        rows: number of its rows.
         draft: of its columns; None if others refer to it, and none belongs to it.
         links: to the table to which it belongs, and then to those that it refers to beside.
     """
 
     name: str
-    source: FileSource
+    file: str
+    rows: int
     draft: Draft | None
     links: tuple[Link, ...] = ()
 
@@ -82,7 +85,7 @@ class Drafted:
     def section(self) -> str:
         """Its entry in a file of relations; dates are its order, and numbers may be."""
         stated = {
-            "file": self.source.path.name,
+            "file": self.file,
             "domain": f"{self.name}.json" if self.has_domain else "",
             "belongs_to": {
                 one.foreign: one.parent if one.key == one.foreign else f"{one.parent}.{one.key}"
@@ -103,7 +106,7 @@ class Drafted:
         for one in self.links:
             if one.strays:
                 yield (
-                    f"{self.name}: {one.strays:,} of {_rows(self.source):,} rows have in {one.foreign!r} no "
+                    f"{self.name}: {one.strays:,} of {self.rows:,} rows have in {one.foreign!r} no "
                     f"key of {one.parent!r}; drop_incomplete leaves them out; without it they are refused"
                 )
         if self.draft is None:
@@ -131,20 +134,27 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         blanks: see `draft_file`.
 
     Raises:
-        DataError: there are no files, or one cannot be read.
+        DataError: there are no files, two of one table, or one cannot be read.
     """
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES) and path.is_file())
-    if not paths:
+    sources: dict[str, FileSource] = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and (suffix := suffix_of(path)):
+            source = sources.setdefault(path.name[: -len(suffix)], FileSource(path))
+            if source.path != path:
+                raise DataError(
+                    f"expected one file of each table, got {source.name} and {path.name}; move one"
+                )
+    if not sources:
         raise DataError(f"expected tables in {folder}, files that end in {', '.join(SUFFIXES)}, found none")
-    sources = {_name(path): FileSource(path) for path in paths}
-    links, references = _links(sources)
+    rows = {name: _rows(source) for name, source in sources.items()}
+    links, references = _links(sources, rows)
     parents, referred = (
         {one.parent for one in found} for found in (links.values(), chain(*references.values()))
     )
     found = []
     for name, source in sources.items():
         if name in referred - parents:
-            found.append(Drafted(name, source, None))
+            found.append(Drafted(name, source.name, rows[name], None))
             continue
         own = (*([links[name]] if name in links else []), *references.get(name, ()))
         keys = {one.key for one in links.values() if one.parent == name}
@@ -156,13 +166,15 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
             if column not in others
         }
         draft = replace(draft, entries=entries, suggested_rules=())
-        found.append(Drafted(name, source, draft, own))
+        found.append(Drafted(name, source.name, rows[name], draft, own))
     return tuple(sorted(found, key=lambda one: len(_above(links, one.name))))
 
 
-def _links(sources: Mapping[str, FileSource]) -> tuple[dict[str, Link], dict[str, list[Link]]]:
+def _links(
+    sources: Mapping[str, FileSource], rows: Mapping[str, int]
+) -> tuple[dict[str, Link], dict[str, list[Link]]]:
     """What each table belongs to, and what it refers to beside; see `draft_folder`."""
-    rows = {name: _rows(source) for name, source in sources.items()}
+    is_key = cache(_is_key)
     links: dict[str, Link] = {}
     others: dict[str, list[Link]] = {}
     for child in sorted(sources, key=lambda name: rows[name]):
@@ -171,7 +183,7 @@ def _links(sources: Mapping[str, FileSource]) -> tuple[dict[str, Link], dict[str
             link
             for parent in parents
             if parent != child and child not in _above(links, parent)
-            for link in _keys_held(child, parent, sources, rows[child] * _MOST_STRAYS)
+            for link in _keys_held(child, parent, sources, rows[child] * _MOST_STRAYS, is_key)
         ]
         if held:
             links[child], others[child] = held[0], held[1:]
@@ -183,11 +195,17 @@ def _links(sources: Mapping[str, FileSource]) -> tuple[dict[str, Link], dict[str
     return links, references
 
 
-def _keys_held(child: str, parent: str, sources: Mapping[str, FileSource], most: float) -> list[Link]:
+def _keys_held(
+    child: str,
+    parent: str,
+    sources: Mapping[str, FileSource],
+    most: float,
+    is_key: Callable[[FileSource, str], bool],
+) -> list[Link]:
     """The first column of a table that holds keys of another, with at most so many strays; empty if none."""
     source, other = sources[child], sources[parent]
     for foreign, key, named in _named_alike(parent, source.columns(), other.columns()):
-        if _is_key(other, key) and (named or not _counts_its_rows(source, foreign)):
+        if is_key(other, key) and (named or not _counts_its_rows(source, foreign)):
             strays = _strays(source, foreign, other, key)
             if strays <= most:
                 return [Link(foreign, parent, key, strays)]
@@ -224,11 +242,6 @@ def _names(table: str, entry: Any) -> Any:
     else:
         pattern = f"{re.sub('[{}]', '', table)}-{{:06d}}"
     return {"type": "identifier", "pattern": pattern}
-
-
-def _name(path: Path) -> str:
-    suffix = next(suffix for suffix in SUFFIXES if path.name.endswith(suffix))
-    return path.name.removesuffix(suffix)
 
 
 def _named_alike(parent: str, columns: Sequence[str], keys: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
@@ -268,8 +281,8 @@ def _rows(source: FileSource) -> int:
 def _is_key(source: FileSource, column: str) -> bool:
     """Whether every row has another value of a column."""
     cell = f"c{source.columns().index(column)}"
-    rows, known, different = _ask(source, f"SELECT count(*), count({cell}), count(DISTINCT {cell}) FROM file")
-    return bool(rows == known == different and rows)
+    rows, different = _ask(source, f"SELECT count(*), count(DISTINCT {cell}) FROM file")
+    return bool(rows == different and rows)
 
 
 def _counts_its_rows(source: FileSource, column: str) -> bool:

@@ -246,7 +246,7 @@ class FileSource(Scanned):
     def __post_init__(self) -> None:
         if not self.path.is_file():
             raise DataError(f"expected a file at {self.path}, found none; fix the path")
-        if not self._suffix:
+        if not suffix_of(self.path):
             raise DataError(
                 f"expected {self.path.name} to end in one of {', '.join(SUFFIXES)}; convert the file, or "
                 "read it with pandas and give the data frame to dpmosaic.synthesize"
@@ -327,8 +327,8 @@ class FileSource(Scanned):
         where = f"{self.path.name}, line {line[1]}" if line else self.path.name
         if self._csv is None:
             raise DataError(
-                f"{where}: expected a file of the kind {self._suffix}, found another or a damaged one; write "
-                "it anew"
+                f"{where}: expected a file of the kind {suffix_of(self.path)}, found another or a damaged "
+                "one; write it anew"
             )
         raise DataError(
             f"{where}: expected {self._csv.in_words}, as in the first line, quotes in pairs, all line ends "
@@ -349,11 +349,7 @@ class FileSource(Scanned):
     @cached_property
     def _other(self) -> OtherFile | None:
         """What the file holds; None if DuckDB reads it."""
-        return read_other_file(self.path) if self._suffix in OTHER_SUFFIXES else None
-
-    @property
-    def _suffix(self) -> str:
-        return next((suffix for suffix in SUFFIXES if self.path.name.lower().endswith(suffix)), "")
+        return read_other_file(self.path) if suffix_of(self.path) in OTHER_SUFFIXES else None
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -380,7 +376,7 @@ class FileSource(Scanned):
     @cached_property
     def _csv(self) -> CsvFile | None:
         """How the file is read as CSV; None for another kind."""
-        usual = DELIMITERS.get(self._suffix)
+        usual = DELIMITERS.get(suffix_of(self.path))
         return None if usual is None else CsvFile(self.path, usual, self.header)
 
     @property
@@ -390,6 +386,11 @@ class FileSource(Scanned):
         if self._other is not None:
             return "SELECT * FROM held"
         return f"SELECT * FROM read_parquet({quoted_file(self.path)})"
+
+
+def suffix_of(path: Path) -> str:
+    """With what the name of a file of rows ends, of `SUFFIXES`; empty for another file."""
+    return next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
 
 
 def encoded_columns(

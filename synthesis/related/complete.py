@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +15,34 @@ from ...curator.results.keys import keys_as_texts
 from .order import has_order
 
 
-def without_incomplete(
-    name: str,
+def with_keys_read(
     rows: pd.DataFrame,
-    keys: Sequence[str],
-    order: str | None,
-    parents: pd.Index | None = None,
-    references: Sequence[CategoricalAttribute] = (),
+    key: str,
+    foreign: str,
+    parents: pd.Index,
+    references: Sequence[CategoricalAttribute],
 ) -> pd.DataFrame:
+    """The rows of a table with what their keys stand for; it is missing where there is no such thing.
+
+    Args:
+        rows: the table.
+        key: column of its own keys, which become texts; empty if it has none.
+        foreign: column of keys of the parent, which become numbers of its rows; empty for the root.
+        parents: keys of the parent.
+        references: columns of keys of public tables, which are then as they are written there.
+    """
+    read: dict[str, Any] = {key: keys_as_texts(rows[key])} if key else {}
+    if foreign:
+        places = _places(rows[foreign], parents)
+        read[foreign] = np.where(places < 0, np.nan, places)
+    for one in references:
+        listed = pd.Index(keys_as_texts(pd.Series(one.categories, dtype=object)))
+        codes = _places(rows[one.name], listed)
+        read[one.name] = pd.Categorical.from_codes(codes, categories=pd.Index(one.categories))
+    return rows.assign(**read) if read else rows
+
+
+def without_incomplete(name: str, rows: pd.DataFrame, keys: Sequence[str], order: str | None) -> pd.DataFrame:
     """The rows of a table that have all that binds them.
 
     Whether a row stays depends on the rows of its person alone, so that it is the same in every table that
@@ -29,23 +50,16 @@ def without_incomplete(
 
     Args:
         name: of the table.
-        rows: the table.
-        keys: columns of keys; with parents, the last one holds theirs.
+        rows: the table, with its keys read.
+        keys: columns of keys.
         order: column of the order; None if it has none.
-        parents: keys of the parent.
-        references: columns of keys of public tables.
 
     Raises:
         DataError: none has.
     """
-    texts = [keys_as_texts(rows[key]) for key in keys]
     kept = has_order(rows[order]) if order else np.ones(len(rows), dtype=bool)
-    for one in texts:
-        kept = kept & one.notna().to_numpy()
-    if parents is not None:
-        kept = kept & texts[-1].isin(parents).to_numpy()
-    for reference in references:
-        kept = kept & (_codes_of_keys(rows, reference) >= 0)
+    for key in keys:
+        kept = kept & rows[key].notna().to_numpy()
     if len(rows) and not kept.any():
         raise DataError(
             f"{name}: expected rows with a key, a parent and a value of the order, found none; fix the "
@@ -54,27 +68,7 @@ def without_incomplete(
     return rows[kept]
 
 
-def with_references(
-    name: str, rows: pd.DataFrame, references: Sequence[CategoricalAttribute]
-) -> pd.DataFrame:
-    """The rows with each key of a public table as it is written there.
-
-    Raises:
-        DataError: a row holds none, or another.
-    """
-    found = {}
-    for one in references:
-        if (codes := _codes_of_keys(rows, one)).min(initial=0) < 0:
-            raise DataError(
-                f"{name}: expected in {one.name!r} a key of the public table in every row, found a row "
-                "without; add it there, or leave such rows out by drop_incomplete"
-            )
-        found[one.name] = pd.Categorical.from_codes(codes, categories=pd.Index(one.categories))
-    return rows.assign(**found) if found else rows
-
-
-def _codes_of_keys(rows: pd.DataFrame, reference: CategoricalAttribute) -> NDArray[np.int64]:
-    """The code of the key that each row holds, -1 of another or none, shape (N,)."""
-    listed = pd.Index(keys_as_texts(pd.Series(reference.categories, dtype=object)))
-    found: NDArray[np.int64] = listed.get_indexer(pd.Index(keys_as_texts(rows[reference.name])))
+def _places(column: pd.Series, listed: pd.Index) -> NDArray[np.int64]:
+    """The place among some keys of the key that each row holds, -1 of another or none, shape (N,)."""
+    found: NDArray[np.int64] = listed.get_indexer(pd.Index(keys_as_texts(column))).astype(np.int64)
     return found

@@ -54,9 +54,10 @@ def read_keyed(
         )
     if key in per_person:
         raise DataError(f"per_person: expected columns beside the key, got {key!r}; leave it out")
+    rows = rows.assign(**{key: keys_as_texts(rows[key])})
     if drop_incomplete:
         rows = without_incomplete(ROWS, rows, [key], column)
-    people = rows[[key, *per_person]][~keys_as_texts(rows[key]).duplicated()]
+    people = rows[[key, *per_person]][~rows[key].duplicated()]
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
         {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng

@@ -11,6 +11,7 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
+from ...curator.results.keys import keys_as_texts
 from ...simulations.tables.frames import Source
 from .frames import frame_of, with_texts
 from .tables import Relations, check_table_names, index_of_keys, parent_and_key
@@ -91,7 +92,7 @@ def _reference(column: str, parent: str, key: str, rows: pd.DataFrame) -> Catego
             f"{parent}: expected the column {key!r}, found none{hint(key, map(str, rows.columns))}; fix the "
             "relations"
         )
-    index_of_keys(parent, key, rows[key])
+    index_of_keys(parent, key, keys_as_texts(rows[key]))
     cells = rows[key].tolist()
     whole = all(isinstance(cell, float) and cell.is_integer() for cell in cells)
     return CategoricalAttribute(column, tuple(map(int, cells) if whole else cells))

@@ -17,10 +17,9 @@ from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.people.files import file_name
 from ...curator.people.summaries import Summary
-from ...curator.results.keys import keys_as_texts
 from ...curator.results.storage import Storage
 from ...simulations.tables.frames import Source
-from .complete import with_references, without_incomplete
+from .complete import with_keys_read, without_incomplete
 from .frames import frame_of
 from .order import places_in_order
 
@@ -133,22 +132,33 @@ def read_tables(
         rows, storage = frames[name]
         key, link = keys.get(name, ""), links.get(name)
         foreign = link.foreign if link else ""
-        _check_columns(name, rows, key, link, order.get(name), [one.name for one in references.get(name, ())])
+        listed = references.get(name, ())
+        public = [one.name for one in listed]
+        _check_columns(name, rows, key, link, order.get(name), public)
+        rows = with_keys_read(rows, key, foreign, found[link.parent].keys if link else pd.Index([]), listed)
         if name in drop_incomplete:
-            bound = [*filter(None, (key, foreign))]
-            above = found[link.parent].keys if link else None
-            rows = without_incomplete(name, rows, bound, order.get(name), above, references.get(name, ()))
-        rows = with_references(name, rows, references.get(name, ()))
+            rows = without_incomplete(name, rows, [*filter(None, (key, foreign)), *public], order.get(name))
+        for column in public:
+            if rows[column].isna().any():
+                raise DataError(
+                    f"{name}: expected in {column!r} a key of the public table in every row, found a row "
+                    "without; add it there, or leave such rows out by drop_incomplete"
+                )
         places, parent = np.arange(len(rows)), np.arange(len(rows))
         if link is not None:
-            parent = _parents(name, rows[foreign], link, found[link.parent].keys)
+            if rows[foreign].isna().any():
+                raise DataError(
+                    f"{name}: expected in {foreign!r} a key of {link.parent!r} in every row, found a row "
+                    "without one; add their parents, or leave such rows out by drop_incomplete"
+                )
+            parent = rows[foreign].to_numpy(np.int64)
             places = places_in_order(name, rows, parent, order.get(name), name in order, rng)
             parent = parent[places]
         rows = rows.iloc[places].reset_index(drop=True)
         found[name] = Raw(
             name,
             rows[[column for column in rows.columns if column not in (key, foreign)]],
-            parent.astype(np.int64),
+            parent,
             tuple(map(str, rows.columns)),
             storage,
             key=key,
@@ -156,7 +166,7 @@ def read_tables(
             owner=link.parent if link else "",
             foreign=foreign,
             order=(order[name] or "") if name in order else None,
-            references=tuple(references.get(name, ())),
+            references=tuple(listed),
         )
     return tuple(found.values())
 
@@ -189,6 +199,11 @@ def _check_columns(
         raise DataError(
             f"{name}: expected {key!r} to name rows of one table, got it as its own key and that of "
             f"{link.parent!r}; relate the tables below it to {link.parent!r}"
+        )
+    if key in references:
+        raise DataError(
+            f"{name}: expected {key!r} to name rows of one table, got it as its own key and that of a public "
+            f"table; take that out of the relations of {name!r}"
         )
     if order and order in (key, foreign, *references):
         raise DataError(f"{name}: expected an order by a column that is no key, got {order!r}; name another")
@@ -267,13 +282,12 @@ def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str
     return found
 
 
-def index_of_keys(name: str, key: str, column: pd.Series) -> pd.Index:
-    """The keys of a table, by which its children find its rows.
+def index_of_keys(name: str, key: str, texts: pd.Series) -> pd.Index:
+    """The keys of a table, read as texts, by which its children find its rows.
 
     Raises:
         DataError: one is missing, or stands twice.
     """
-    texts = keys_as_texts(column)
     if texts.isna().any():
         raise DataError(
             f"{name}: expected a key {key!r} in every row, found a row without; give it one, or leave such "
@@ -286,19 +300,3 @@ def index_of_keys(name: str, key: str, column: pd.Series) -> pd.Index:
             "row a key, or relate it to a table of people"
         )
     return index
-
-
-def _parents(name: str, column: pd.Series, link: Link, index: pd.Index) -> NDArray[np.int64]:
-    """The row of the parent of each row.
-
-    Raises:
-        DataError: a row belongs to no row of the parent.
-    """
-    texts = keys_as_texts(column)
-    found: NDArray[np.int64] = index.get_indexer(pd.Index(texts)).astype(np.int64)
-    if texts.isna().any() or (found < 0).any():
-        raise DataError(
-            f"{name}: expected in {link.foreign!r} a key of {link.parent!r} in every row, found a row "
-            "without one; add their parents, or leave such rows out by drop_incomplete"
-        )
-    return found

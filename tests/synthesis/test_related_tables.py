@@ -195,6 +195,14 @@ BAD = {
         {"data": patients() | {"wards": WARDS}, **OF_WARDS, "domain": DOMAINS},
         "stays: expected a domain without 'ward'",
     ),
+    "public key that names rows": (
+        {
+            "data": patients() | {"wards": WARDS},
+            **OF_WARDS,
+            "relations": RELATIONS | {"stays": {"id": "patients", "stay": "wards.ward"}},
+        },
+        "stays: expected 'stay' to name rows of one table",
+    ),
     "public without its key": (
         {"data": patients() | {"wards": WARDS[["beds"]]}, **OF_WARDS},
         "wards: expected the column 'ward', found none",

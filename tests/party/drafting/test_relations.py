@@ -166,3 +166,15 @@ def test_a_number_may_be_the_order_if_a_reader_says_so(folder, tmp_path):
 def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"expected tables in .*found none"):
         draft_folder(tmp_path)
+
+
+def test_a_table_is_found_whatever_the_case_of_its_suffix_and_refused_in_two_files(folder):
+    (folder / "patients.csv").rename(folder / "patients.CSV")
+    assert {table.name: table.parent for table in draft_folder(folder)} == {
+        "patients": "",
+        "stays": "patients",
+        "codes": "stays",
+    }
+    PATIENTS.to_csv(folder / "patients.tsv", index=False, sep="\t")
+    with pytest.raises(DataError, match=r"one file of each table, got patients\.CSV and patients\.tsv"):
+        draft_folder(folder)
