@@ -44,7 +44,7 @@ from .table_files import (
     columns_of,
     lines_of,
     not_described,
-    read_public,
+    read_public_of,
     read_table,
     write_table,
 )
@@ -339,6 +339,8 @@ def load_people(folder: str | Path) -> PeopleRelease:
     for table in family.tables:
         if table.columns:
             tables[table.name] = read_table(folder / TABLES, family, table, described.spreadsheet_safe)
-    public = {name: read_public(folder / TABLES, name, columns) for name, columns in described.public.items()}
+    public = {
+        name: read_public_of(folder / TABLES, name, columns) for name, columns in described.public.items()
+    }
     continued = _read_continued(certificate, folder)
     return PeopleRelease(family, releases, certificate, tables, choices, continued=continued, public=public)

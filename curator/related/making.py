@@ -220,7 +220,8 @@ class Making:
         certificate = PeopleCertificate.of(certificates, order.spec.budget, tuple(self._spent))
         tables = frames(family, drawn, stream)
         choices = {name: made.certificate for name, made in self._choices.items()}
-        return PeopleRelease(family, self._releases, certificate, tables, choices)
+        public = order.tables.public
+        return PeopleRelease(family, self._releases, certificate, tables, choices, public=public)
 
     def first(self) -> tuple[str, ReleaseOrder, RelatedPart]:
         """The part that is made first: its name, order and statement."""

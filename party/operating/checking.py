@@ -94,8 +94,10 @@ def _check_tables(settings: Settings) -> Iterator[Finding]:
             if column not in columns:
                 faults = True
                 yield Finding(joint_name(table.name, column), _COLUMN, 0, True)
-        if isinstance(source, FileSource | QuerySource) and table.domain is not None:
-            for found in check_rows(source, table.domain, set(table.keys)):
+        # Rows that are left out are no fault.
+        domain = table.with_strays if table.drop_incomplete else table.domain
+        if isinstance(source, FileSource | QuerySource) and domain is not None:
+            for found in check_rows(source, domain, set(table.keys)):
                 faults = faults or found.refused
                 yield replace(found, where=joint_name(table.name, found.where))
     if not faults:

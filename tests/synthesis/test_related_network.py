@@ -11,6 +11,7 @@ from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.operating.checking import check_home
 from dpmosaic.synthesis.over_parties.network import create_network
 from dpmosaic.synthesis.related.tables import read_tables
 from support.related import DOMAINS, RELATIONS, patients
@@ -100,6 +101,28 @@ def test_what_is_asked_and_how_keys_look_is_in_the_plan(tmp_path, real):
     assert tables["patients"].pattern == form["pattern"]
     for name in made.all_names:
         assert PartyHome.open(made.party(name)).card().domain
+
+
+def test_public_tables_are_at_the_curator_and_their_keys_in_domains(tmp_path, real):
+    relations = real / "relations.toml"
+    text = relations.read_text().replace(
+        'belongs_to = { id = "patients" }\norder',
+        'belongs_to = { id = "patients", ward = "wards.code" }\norder',
+    )
+    relations.write_text(f"{text}[wards]\npublic = true\n")
+    (real / "wards.csv").write_text("code,beds,floor\nc,7,01\nb,,02\na,12,03\n")
+    (real / "stays.json").write_text(json.dumps({"day": DOMAINS["stays"]["day"]}))
+    made = create_network(tmp_path / "net", real, relations, "2x2")
+    tables = ReleasePlan.load(made.plan).tables
+    assert tables.public["wards"]["beds"].sum() == 19
+    assert tables.public["wards"]["floor"].tolist() == ["01", "02", "03"]
+    assert tables.domains["stays"]["ward"].categories == ("c", "b", "a")
+    assert "wards" not in {name for held in tables.holds.values() for name in held}
+    for name in made.all_names:
+        home = PartyHome.open(made.party(name))
+        assert not list(home.folder.glob("wards*"))
+        assert home.card().domain
+        assert not [one for one in check_home(home) if one.refused]
 
 
 @pytest.mark.parametrize(
