@@ -324,9 +324,8 @@ class Making:
 
     def _with_reviews(self, domain: Domain, part: RelatedPart) -> Domain:
         """The domain of a part, whose columns are unreviewed if those are from which they follow."""
-        unreviewed = part.following_from(joint_domain(self._order.tables.domains).unreviewed)
-        attributes = (replace(one, reviewed=one.name not in unreviewed) for one in domain.attributes)  # type: ignore[type-var]
-        return replace(domain, attributes=tuple(attributes))
+        held = joint_domain(self._order.tables.domains)
+        return domain.with_unreviewed(part.following_from(held.unreviewed))
 
     def _stated(self, name: str, columns: tuple[KnownColumn, ...]) -> RelatedPart:
         relations = tuple(

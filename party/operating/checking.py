@@ -31,6 +31,7 @@ _SPELLED = (
     ", such as a decimal comma; write query in [source] of the policy, and cast the column in it, or "
     "format in the domain if every party writes it so"
 )
+_STRAY = "values that are no key of a public table, whose rows are left out"
 _COLUMN = "the policy names this column, and the rows have none of this name"
 
 
@@ -99,7 +100,9 @@ def _check_tables(settings: Settings) -> Iterator[Finding]:
         if isinstance(source, FileSource | QuerySource) and domain is not None:
             for found in check_rows(source, domain, set(table.keys)):
                 faults = faults or found.refused
-                yield replace(found, where=joint_name(table.name, found.where))
+                stray = table.drop_incomplete and found.where in table.references
+                what = _STRAY if stray else found.what
+                yield replace(found, where=joint_name(table.name, found.where), what=what)
     if not faults:
         yield from _findings_of("tables", lambda: _read_related(settings))
 

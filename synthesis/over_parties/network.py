@@ -85,13 +85,10 @@ def create_network(
     aligned, known = holders.aligning is not None, tuple(one.name for one in planned.tables)
     rules = Rules(aligned=aligned, all_rows=True, tables=known)
     network = LocalNetwork.set_up(folder, names, write, rules, attach=attach, dealers=dealers)
-    plan = _plan(network, planned, aligned, attach)
-    for name, rows in planned.public.items():
-        file = f"{file_name(name)}.csv"
-        write_table(network.plan.parent / file, rows, TableFile(), None)
-        section = {"public": True, "file": file, "key": read.public.keys.get(name, "")}
-        plan += section_of(f"tables.{toml_key(name)}", section)
+    plan = _plan(network, planned, read.public.keys, aligned, attach)
     network.plan.write_text(plan, encoding="utf-8")
+    for name, rows in planned.public.items():
+        write_table(network.plan.parent / f"{file_name(name)}.csv", rows, TableFile(), None)
     for one in planned.tables:
         _write_domain(network.plan.parent, one)
     return network
@@ -117,8 +114,10 @@ def _write_domain(folder: Path, table: PlannedTable) -> None:
         (folder / _domain_file(table.name)).write_text(as_text(table.domain.to_json()), encoding="utf-8")
 
 
-def _plan(network: LocalNetwork, tables: PlannedTables, aligned: bool, attach: bool) -> str:
-    """The text of the plan."""
+def _plan(
+    network: LocalNetwork, tables: PlannedTables, keys: Mapping[str, str], aligned: bool, attach: bool
+) -> str:
+    """The text of the plan; keys are those of public tables."""
     text = _PLAN.format(
         adjacency=as_toml(str(Adjacency.ADD_REMOVE if aligned else Adjacency.ZERO_OUT)),
         collusions=min(1, len(network.all_names) - 1),
@@ -132,6 +131,9 @@ def _plan(network: LocalNetwork, tables: PlannedTables, aligned: bool, attach: b
         _section(one, {"series": one.series, "summaries": one.summaries, "workload": one.pairs or ()})
         for one in tables.tables
     )
+    for name in tables.public:
+        section = {"public": True, "file": f"{file_name(name)}.csv", "key": keys.get(name, "")}
+        text += section_of(f"tables.{toml_key(name)}", section)
     for row in network.names:
         holds = {name: tables.holds[name] for name in row} if aligned else {}
         text += section_of("[slice]", {"parties": row, "holds": holds})
