@@ -26,7 +26,7 @@ from .related.frames import ROWS
 from .related.keyed import keyed_domains, read_keyed
 from .related.keys import with_patterns
 from .related.making import release_tables
-from .related.public import PublicTables
+from .related.public import PublicTables, without_described
 from .related.stated import with_bounds, with_pairs, with_series, with_summaries
 from .related.tables import Pairs, Raw, Relations, Summaries, read_tables
 
@@ -168,10 +168,10 @@ def _read(
         wanted = {name: None if one is True else one for name, one in (order or {}).items()}
         dropping = stated.drop_incomplete
         incomplete = (data if dropping else ()) if isinstance(dropping, bool) else dropping
-        tables = read_tables(data, public.relations, wanted, rng, incomplete, public.references)
         domains = {name: read_domain(one) for name, one in given.items() if name in data}
-        public.check(domains)
-        return with_patterns(tables, domains)
+        references = public.listed_in(domains).references
+        tables = read_tables(data, public.relations, wanted, rng, incomplete, references)
+        return with_patterns(without_described(tables, domains), domains)
     assert key is not None
     if isinstance(per_person, str):
         raise DataError("per_person: expected names of columns, got a single text; put it into a list")

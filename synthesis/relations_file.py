@@ -49,7 +49,7 @@ _TABLE = Table(
             Truth(), "Whether everybody may see its rows as they are; other tables may refer to its key."
         ),
         "drop_incomplete": Key(
-            Truth(), "Whether rows without a key, a parent or a value of the order are left out."
+            Truth(), "Whether rows without a key, a parent, an order or a key of a public table are left out."
         ),
     }
 )

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -144,6 +144,11 @@ class Domain:
     def unreviewed(self) -> tuple[str, ...]:
         """Attributes whose entries were read from private rows, and that nobody has reviewed."""
         return tuple(attribute.name for attribute in self.attributes if not attribute.reviewed)
+
+    def with_unreviewed(self, names: Collection[str]) -> Domain:
+        """The domain in which nobody has reviewed these attributes, and somebody all others."""
+        attributes = (replace(one, reviewed=one.name not in names) for one in self.attributes)  # type: ignore[type-var]
+        return replace(self, attributes=tuple(attributes))
 
     @property
     def open(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
@@ -41,6 +41,17 @@ def file_name(name: str) -> str:
     """A table's name as that of a file."""
     safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
     return safe[:_FILE_NAME_LENGTH]
+
+
+def check_file_names(names: Iterable[str]) -> None:
+    """Refuses names of tables that are the same as those of files."""
+    files: dict[str, str] = {}
+    for name in names:
+        if (other := files.setdefault(file_name(name).casefold(), name)) != name:
+            raise DataError(
+                f"expected names of tables that differ as those of files, got {other!r} and {name!r}; rename "
+                "one"
+            )
 
 
 def verify_people(folder: Path, federation: FederationList | None = None) -> Iterator[Check]:

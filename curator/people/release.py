@@ -44,7 +44,7 @@ from .table_files import (
     columns_of,
     lines_of,
     not_described,
-    read_public,
+    read_public_of,
     read_table,
     write_table,
 )
@@ -324,7 +324,8 @@ def load_people(folder: str | Path) -> PeopleRelease:
     }
     # What one of several releases knows is of its own period.
     for name, release in releases.items() if certificate.lifetime is None else ():
-        if release.domain != family.record(name):
+        # Over parties, what follows from unreviewed columns is unreviewed too.
+        if release.domain.with_unreviewed(()) != family.record(name).with_unreviewed(()):
             raise not_described(folder)
     choices = {
         table.name: Certificate.load(path)
@@ -335,6 +336,8 @@ def load_people(folder: str | Path) -> PeopleRelease:
     for table in family.tables:
         if table.columns:
             tables[table.name] = read_table(folder / TABLES, family, table, described.spreadsheet_safe)
-    public = {name: read_public(folder / TABLES, name, columns) for name, columns in described.public.items()}
+    public = {
+        name: read_public_of(folder / TABLES, name, columns) for name, columns in described.public.items()
+    }
     continued = _read_continued(certificate, folder)
     return PeopleRelease(family, releases, certificate, tables, choices, continued=continued, public=public)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from ..results.csv_files import join_cells, write_csv
 from ..results.frames import typed_values
 from ..results.other_files import read_other_rows, write_other_file
 from ..results.outputs import PEOPLE, formula_note, warning_beside
+from ..results.public_tables import read_public
 from ..results.raw_frames import values_in
 from ..results.row_forms import header_of, text_cells
 from ..results.row_values import DECODED_ROWS
@@ -263,8 +263,8 @@ def _read(path: Path, family: Family, table: Kin, spreadsheet_safe: bool) -> pd.
     return shown_as_real(family, table, parts)
 
 
-def read_public(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    """A table that everybody may see, as its file holds it.
+def read_public_of(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    """A table that everybody may see, as the folder of the tables holds it.
 
     Args:
         folder: of the tables.
@@ -274,16 +274,7 @@ def read_public(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame
     Raises:
         DataError: there is no such file, or it is another one.
     """
-    path = _file_of(folder, file_name(name))
-    if path.suffix == f".{TableFormat.PARQUET}":
-        return pd.read_parquet(path)
-    if path.suffix == f".{TableFormat.CSV}":
-        return pd.read_csv(path, keep_default_na=False, na_values=[""])
-    rows = read_other_rows(path, columns)
-    if path.suffix == f".{TableFormat.XLSX}":
-        # Its cells are texts.
-        return pd.read_csv(io.StringIO(rows.to_csv(index=False)), keep_default_na=False, na_values=[""])
-    return rows
+    return read_public(_file_of(folder, file_name(name)), columns)
 
 
 def _columns(family: Family, table: Kin) -> tuple[Attribute | Unmodelled, ...]:

@@ -10,6 +10,7 @@ from ...common.data.related.pairs import checked_pairs
 from ...common.data.related.steps import place_names
 from ...common.errors import DataError
 from ...common.protocols.related import KnownColumn, Way
+from ..people.files import check_file_names
 from ..people.numbers_of_rows import ROW_CLASSES
 from ..people.rows import known_columns
 from ..people.shape import Column, Family, names_above, number_name
@@ -101,11 +102,12 @@ def _filler(tables: PlannedTables, root: str, held: tuple[str, ...]) -> tuple[At
 
 
 def check_names(tables: PlannedTables, family: Family) -> None:
-    """Refuses columns that the release makes itself, and texts that are not listed.
+    """Refuses columns that the release makes itself, texts that are not listed, and names of equal files.
 
     Raises:
         DataError: there is one.
     """
+    check_file_names([*(one.name for one in tables.tables), *tables.public])
     for table in tables.tables:
         if table.domain is None:
             continue

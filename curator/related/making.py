@@ -220,7 +220,8 @@ class Making:
         certificate = PeopleCertificate.of(certificates, order.spec.budget, tuple(self._spent))
         tables = frames(family, drawn, stream)
         choices = {name: made.certificate for name, made in self._choices.items()}
-        return PeopleRelease(family, self._releases, certificate, tables, choices)
+        public = order.tables.public
+        return PeopleRelease(family, self._releases, certificate, tables, choices, public=public)
 
     def first(self) -> tuple[str, ReleaseOrder, RelatedPart]:
         """The part that is made first: its name, order and statement."""
@@ -323,9 +324,8 @@ class Making:
 
     def _with_reviews(self, domain: Domain, part: RelatedPart) -> Domain:
         """The domain of a part, whose columns are unreviewed if those are from which they follow."""
-        unreviewed = part.following_from(joint_domain(self._order.tables.domains).unreviewed)
-        attributes = (replace(one, reviewed=one.name not in unreviewed) for one in domain.attributes)  # type: ignore[type-var]
-        return replace(domain, attributes=tuple(attributes))
+        held = joint_domain(self._order.tables.domains)
+        return domain.with_unreviewed(part.following_from(held.unreviewed))
 
     def _stated(self, name: str, columns: tuple[KnownColumn, ...]) -> RelatedPart:
         relations = tuple(

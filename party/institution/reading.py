@@ -126,8 +126,11 @@ class _Reader:
 
     @cached_property
     def fine(self) -> Domain | None:
-        """The columns, that of the order with a code for each of its units; None of keys alone."""
-        domain, order = self.settings.domain, self.settings.order
+        """The columns, that of the order with a code for each of its units; None of keys alone.
+
+        Columns that refer to public tables have codes for what is no key of them.
+        """
+        domain, order = self.settings.with_strays, self.settings.order
         if domain is None or not order:
             return domain
         return replace(
@@ -155,7 +158,7 @@ class _Reader:
         """Codes and texts of keys, of some rows after the other.
 
         Raises:
-            DataError: the table cannot be read, or a row has no value of the order.
+            DataError: the table cannot be read, or a row has no value of the order, or no public key.
         """
         keys = self.settings.keys
         any_text = CategoricalAttribute(keys[0], ("other",), other="other")
@@ -164,6 +167,7 @@ class _Reader:
         for batch in code_batches(self.settings.source(), domain, keys, folder):
             if not self.settings.drop_incomplete:
                 self._check_order(batch)
+                self._check_references(batch)
             yield {renamed.get(name, name): cells for name, cells in batch.items()}
 
     @property
@@ -174,7 +178,18 @@ class _Reader:
         bound = [f"{name} <> ''" for name in self._names_of_keys.values()]
         if self.steps is not None:
             bound.append(f"{self.order_column} < {len(self.steps.units.cells)}")
+        bound += [f"{column} < {size}" for column, size in self._references.values()]
         return " AND ".join(bound)
+
+    @property
+    def _references(self) -> dict[str, tuple[str, int]]:
+        """Of columns that refer to public tables, that of their codes, and how many of these are keys."""
+        domain = self.settings.domain
+        if domain is None:
+            return {}
+        return {
+            name: (code_of(domain.position(name)), domain[name].size) for name in self.settings.references
+        }
 
     @property
     def _names_of_keys(self) -> dict[str, str]:
@@ -188,6 +203,15 @@ class _Reader:
                 f"[tables.{self.settings.name}]: expected a value of the order in every row, found a row "
                 "without; leave such rows out by drop_incomplete, or order by another column"
             )
+
+    def _check_references(self, batch: Columns) -> None:
+        for name, (column, size) in self._references.items():
+            if (batch[column] >= size).any():
+                raise DataError(
+                    f"[tables.{self.settings.name}]: expected in {name!r} a key of the public table "
+                    f"{self.settings.references[name]!r} in every row, found a row without; have it added "
+                    "there, or leave such rows out by drop_incomplete"
+                )
 
     def table(self, columns: Columns) -> Table | None:
         """The table; None of keys alone."""

@@ -31,6 +31,7 @@ _SPELLED = (
     ", such as a decimal comma; write query in [source] of the policy, and cast the column in it, or "
     "format in the domain if every party writes it so"
 )
+_STRAY = "values that are no key of a public table, whose rows are left out"
 _COLUMN = "the policy names this column, and the rows have none of this name"
 
 
@@ -94,10 +95,14 @@ def _check_tables(settings: Settings) -> Iterator[Finding]:
             if column not in columns:
                 faults = True
                 yield Finding(joint_name(table.name, column), _COLUMN, 0, True)
-        if isinstance(source, FileSource | QuerySource) and table.domain is not None:
-            for found in check_rows(source, table.domain, set(table.keys)):
+        # Rows that are left out are no fault.
+        domain = table.with_strays if table.drop_incomplete else table.domain
+        if isinstance(source, FileSource | QuerySource) and domain is not None:
+            for found in check_rows(source, domain, set(table.keys)):
                 faults = faults or found.refused
-                yield replace(found, where=joint_name(table.name, found.where))
+                stray = table.drop_incomplete and found.where in table.references
+                what = _STRAY if stray else found.what
+                yield replace(found, where=joint_name(table.name, found.where), what=what)
     if not faults:
         yield from _findings_of("tables", lambda: _read_related(settings))
 

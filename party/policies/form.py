@@ -58,7 +58,8 @@ _TABLE = Table(
         **_PLACE,
         **TABLE_KEYS,
         "drop_incomplete": Key(
-            Truth(), "Whether rows without a key, a parent or a value of the order are left out."
+            Truth(),
+            "Whether rows without a key, a parent, a value of the order or a public key are left out.",
         ),
     }
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.related.joint import joint_domain
-from ...common.data.related.stated import StatedTable
+from ...common.data.related.stated import StatedTable, parted
 from ...common.errors import DataError
 from ..names import POLICY
 
@@ -39,8 +41,23 @@ class TableSettings(StatedTable):
 
     @property
     def drop_incomplete(self) -> bool:
-        """Whether rows without a key, a parent or a value of the order are left out."""
+        """Whether rows without a key, a parent, a value of the order or a public key are left out."""
         return bool(self._source.get("drop_incomplete"))
+
+    @property
+    def with_strays(self) -> Domain | None:
+        """The domain with two more codes in columns that refer to public tables: for no key, and for another.
+
+        None of keys alone.
+        """
+        if self.domain is None or not self.references:
+            return self.domain
+        return replace(
+            self.domain,
+            attributes=tuple(
+                _with_strays(one) if one.name in self.references else one for one in self.domain.attributes
+            ),
+        )
 
     def source(self) -> Source:
         """Where its rows live.
@@ -59,9 +76,10 @@ def tables_of(sections: Mapping[str, Mapping[str, Any]], folder: Path) -> tuple[
     Raises:
         DataError: they are no tree, or a table below that of people belongs to one of another party.
     """
+    of_people, public = parted(POLICY, sections, ())
     waiting = {
-        name: TableSettings.read(POLICY, name, section, folder, _source=section, _folder=folder)
-        for name, section in sections.items()
+        name: TableSettings.read(POLICY, name, section, folder, public, _source=section, _folder=folder)
+        for name, section in of_people.items()
     }
     above = {one.parent for one in waiting.values()} - set(waiting)
     if len(above) != 1:
@@ -82,6 +100,15 @@ def tables_of(sections: Mapping[str, Mapping[str, Any]], folder: Path) -> tuple[
                 )
             found.append(waiting.pop(one.name))
     return tuple(found)
+
+
+def _with_strays(attribute: Attribute) -> CategoricalAttribute:
+    """A column of keys with one more code for a missing one, and one for any other."""
+    assert isinstance(attribute, CategoricalAttribute), "keys are categories"
+    other = "other"
+    while other in attribute.codes:
+        other += "_"
+    return replace(attribute, categories=(*attribute.categories, "", other), other=other)
 
 
 def domain_of_tables(tables: tuple[TableSettings, ...]) -> Domain:

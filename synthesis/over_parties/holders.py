@@ -24,6 +24,7 @@ from ...party.institution.related import RelatedRows
 from ...party.policies.tables import TableSettings
 from ...simulations.parties.network import party_names
 from ..related.tables import Pairs, Raw, Summaries
+from .held import Held
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,7 @@ class Holders:
 
 
 def planned_tables(
-    raw: Sequence[Raw],
-    domains: Mapping[str, Domain],
+    held: Held,
     holders: Holders,
     summaries: Summaries | None = None,
     workload: Pairs | None = None,
@@ -110,17 +110,18 @@ def planned_tables(
     """
     said, asked, series = summaries or {}, workload or {}, series or {}
     for what, stated in (("summaries", said), ("workload", asked), ("series", series)):
-        if unknown := sorted({*stated} - {table.name for table in raw}):
+        if unknown := sorted({*stated} - {table.name for table in held.raw}):
             raise DataError(f"{what}: expected tables that belong to another, got {unknown[0]!r}; fix it")
 
     def planned(table: Raw) -> PlannedTable:
-        stated = (table.key, table.owner, table.foreign, table.order or "", said.get(table.name, {}))
-        more = (asked.get(table.name), series.get(table.name, ""))
-        made = PlannedTable(table.name, domains.get(table.name), *stated, *more)
+        stated = (table.key, table.owner, table.foreign, table.order or "")
+        references = held.public.targets.get(table.name, {})
+        more = (said.get(table.name, {}), asked.get(table.name), series.get(table.name, ""))
+        made = PlannedTable(table.name, held.domains.get(table.name), *stated, references, *more)
         made.check()
         return made
 
-    return PlannedTables(tuple(map(planned, raw)), _holds(holders))
+    return PlannedTables(tuple(map(planned, held.raw)), _holds(holders), held.public.frames)
 
 
 def _holds(holders: Holders) -> dict[str, tuple[str, ...]]:
@@ -132,7 +133,8 @@ def _holds(holders: Holders) -> dict[str, tuple[str, ...]]:
 def tables_at(tables: PlannedTables, held: Sequence[str], holders: Holders) -> list[PlannedTable]:
     """The tables of one party that holds these; one without that of people may list them, by keys alone."""
     root = tables.tables[0]
-    listed = [replace(root, domain=None, summaries={})] if holders.listed and root.name not in held else []
+    keys_alone = replace(root, domain=None, summaries={}, references={})
+    listed = [keys_alone] if holders.listed and root.name not in held else []
     return [*listed, *(one for one in tables.tables if one.name in held)]
 
 
@@ -188,7 +190,7 @@ def _settings(
 ) -> list[_Settings]:
     return [
         _Settings(
-            *(one.name, one.domain, one.key, one.parent, one.foreign, one.order),
+            *(one.name, one.domain, one.key, one.parent, one.foreign, one.order, one.references),
             {},
             Path(),
             _Frame(frames[one.name]),

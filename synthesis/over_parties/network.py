@@ -13,17 +13,18 @@ from ...common.federation.card import as_text
 from ...common.forms.toml_file import as_toml, section_of, toml_key
 from ...common.privacy.cost import Adjacency
 from ...curator.people.files import file_name
+from ...curator.people.table_files import write_table
 from ...curator.releasing.planning.drafting import stated_dealers
 from ...curator.releasing.planning.tables import PlannedTable, PlannedTables
+from ...curator.results.table_format import TableFile
 from ...party.names import POLICY
 from ...simulations.local_network.network import LocalNetwork
 from ...simulations.local_network.party import Rules
 from ...simulations.local_network.ports import free_port
 from ...simulations.parties.network import party_names
-from ...simulations.tables.frames import read_domain
 from ..relations_file import read_relations
+from .held import read_held
 from .holders import Holders, planned_tables, slices_of, tables_at
-from .releasing import read_held
 
 _PLAN = """\
 # A release of related tables, for a trial on one machine. Review every line.
@@ -59,22 +60,16 @@ def create_network(
     stated = read_relations(relations, tables)
     if stated.within:
         raise DataError(f"{relations.name}: expected no within over parties, got one; take it out")
-    if stated.public:
-        raise DataError(
-            f"{relations.name}: expected no public tables over parties, got one; list its keys as categories "
-            "in the domain of the table that refers to it, and leave it out"
-        )
-    raw = read_held(
+    read = read_held(
         *(stated.files, stated.relations, stated.order, stated.domains, np.random.default_rng()),
-        stated.drop_incomplete,
+        *(stated.drop_incomplete, stated.public),
     )
-    holders = Holders.parse(grid, raw)
-    domains = {name: read_domain(one) for name, one in stated.domains.items()}
-    planned = planned_tables(raw, domains, holders, stated.summaries, stated.workload, stated.series)
+    holders = Holders.parse(grid, read.raw)
+    planned = planned_tables(read, holders, stated.summaries, stated.workload, stated.series)
     names = party_names([len(holders.tables)] * holders.slices)
     held = {
         name: (frames, tables_at(planned, own, holders))
-        for row, frames in zip(names, slices_of(raw, holders), strict=True)
+        for row, frames in zip(names, slices_of(read.raw, holders), strict=True)
         for name, own in zip(row, holders.tables, strict=True)
     }
     for own in holders.tables:
@@ -90,7 +85,10 @@ def create_network(
     aligned, known = holders.aligning is not None, tuple(one.name for one in planned.tables)
     rules = Rules(aligned=aligned, all_rows=True, tables=known)
     network = LocalNetwork.set_up(folder, names, write, rules, attach=attach, dealers=dealers)
-    network.plan.write_text(_plan(network, planned, aligned, attach), encoding="utf-8")
+    plan = _plan(network, planned, read.public.keys, aligned, attach)
+    network.plan.write_text(plan, encoding="utf-8")
+    for name, rows in planned.public.items():
+        write_table(network.plan.parent / f"{file_name(name)}.csv", rows, TableFile(), None)
     for one in planned.tables:
         _write_domain(network.plan.parent, one)
     return network
@@ -106,6 +104,8 @@ def _write(
         frames[one.name][list(one.columns)].to_csv(folder / rows, index=False)
         _write_domain(folder, one)
         sources.append(_section(one, {"file": rows}))
+    for name in sorted({other for one in tables for other in one.references.values()}):
+        sources.append(section_of(f"tables.{toml_key(name)}", {"public": True}))
     (folder / POLICY).write_text(rules.policy("".join(sources)), encoding="utf-8")
 
 
@@ -114,8 +114,10 @@ def _write_domain(folder: Path, table: PlannedTable) -> None:
         (folder / _domain_file(table.name)).write_text(as_text(table.domain.to_json()), encoding="utf-8")
 
 
-def _plan(network: LocalNetwork, tables: PlannedTables, aligned: bool, attach: bool) -> str:
-    """The text of the plan."""
+def _plan(
+    network: LocalNetwork, tables: PlannedTables, keys: Mapping[str, str], aligned: bool, attach: bool
+) -> str:
+    """The text of the plan; keys are those of public tables."""
     text = _PLAN.format(
         adjacency=as_toml(str(Adjacency.ADD_REMOVE if aligned else Adjacency.ZERO_OUT)),
         collusions=min(1, len(network.all_names) - 1),
@@ -129,6 +131,9 @@ def _plan(network: LocalNetwork, tables: PlannedTables, aligned: bool, attach: b
         _section(one, {"series": one.series, "summaries": one.summaries, "workload": one.pairs or ()})
         for one in tables.tables
     )
+    for name in tables.public:
+        section = {"public": True, "file": f"{file_name(name)}.csv", "key": keys.get(name, "")}
+        text += section_of(f"tables.{toml_key(name)}", section)
     for row in network.names:
         holds = {name: tables.holds[name] for name in row} if aligned else {}
         text += section_of("[slice]", {"parties": row, "holds": holds})
@@ -140,7 +145,7 @@ def _section(table: PlannedTable, more: Mapping[str, object]) -> str:
     stated = {
         "domain": "" if table.domain is None else _domain_file(table.name),
         "key": table.key,
-        "belongs_to": {table.foreign: table.parent} if table.parent else {},
+        "belongs_to": ({table.foreign: table.parent} if table.parent else {}) | table.references,
         "order": table.order,
     }
     return section_of(f"tables.{toml_key(table.name)}", stated | dict(more))

@@ -8,11 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from ...common.crypto.randomness import RandomStream
 from ...common.data.related.joint import joint_domain
-from ...common.errors import DataError
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.protocols.registry import MASKED
@@ -40,10 +37,11 @@ from ...simulations.parties.network import (
     start_dealers,
     start_parties,
 )
-from ...simulations.tables.frames import DomainLike, Source, read_domain
+from ...simulations.tables.frames import DomainLike, Source
 from ..bar import console_for
-from ..related.tables import Pairs, Raw, Relations, Summaries, read_tables
+from ..related.tables import Pairs, Raw, Relations, Summaries
 from ..unfinished import Forgotten
+from .held import read_held
 from .holders import Holders, parties_of, planned_tables
 
 
@@ -57,6 +55,7 @@ def simulate_people(
     order: Mapping[str, str | Literal[True]] | None = None,
     series: Mapping[str, str] | None = None,
     drop_incomplete: Collection[str] = (),
+    public: Collection[str] = (),
     summaries: Summaries | None = None,
     workload: Pairs | None = None,
     delta: float = 1e-9,
@@ -79,6 +78,8 @@ def simulate_people(
         order: see `synthesize`.
         series: see `synthesize`.
         drop_incomplete: tables whose rows without a key, a parent or a value of the order are left out.
+        public: tables that everybody may see; parties hold columns that refer to them, and the curator the
+            tables.
         summaries: see `synthesize`.
         workload: for a table that belongs to another, the pairs that matter; see `synthesize`.
         delta: privacy budget, with epsilon.
@@ -93,7 +94,8 @@ def simulate_people(
     """
     stream = Forgotten().stream(seed)
     rng = stream.child("order of rows").generator()
-    raw = read_held(data, relations, order or {}, domain, rng, drop_incomplete)
+    held = read_held(data, relations, order or {}, domain, rng, drop_incomplete, public)
+    raw = held.raw
     if isinstance(holders, str):
         holders = Holders.parse(holders, raw)
     holders.check([table.name for table in raw])
@@ -106,8 +108,7 @@ def simulate_people(
         collusions=holders.collusions,
     ).covering(ALL_ROWS)
     check_protocol(spec.protocol, [len(holders.tables)])
-    domains = {name: read_domain(one) for name, one in domain.items()}
-    tables = planned_tables(raw, domains, holders, summaries, workload, series)
+    tables = planned_tables(held, holders, summaries, workload, series)
     aligning = holders.aligning
     rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
     wanted = RelatedOrder(tables, spec, chosen, DEFAULT_SHARE, rho, secrets.token_hex(16))
@@ -115,29 +116,6 @@ def simulate_people(
         parts = _Parts.start(raw, wanted, holders, stream.child("parties"), seed is not None)
         parts = replace(parts, report=report)
         return Making(wanted, parts, stream.child("making")).release()
-
-
-def read_held(
-    data: Mapping[str, Source],
-    relations: Relations,
-    order: Mapping[str, str | Literal[True]],
-    domain: Mapping[str, DomainLike],
-    rng: np.random.Generator,
-    drop_incomplete: Collection[str] = (),
-) -> tuple[Raw, ...]:
-    """The tables that parties will hold; see `simulate_people`, and `read_tables` for the generator.
-
-    Raises:
-        DataError: see `read_tables`; or a table with columns has no domain.
-    """
-    ordered = {name: None if one is True else one for name, one in order.items()}
-    raw = read_tables(data, relations, ordered, rng, drop_incomplete)
-    for table in raw:
-        if len(table.rows.columns) and table.name not in domain:
-            raise DataError(
-                f"{table.name}: expected a domain that parties agreed on, got none; describe the table"
-            )
-    return raw
 
 
 @dataclass(frozen=True)

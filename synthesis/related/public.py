@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -11,10 +11,11 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
-from ...curator.results.keys import keys_as_texts
+from ...curator.results.public_tables import check_listed, reference_to, with_types
+from ...simulations.tables.arrow_tables import ArrowTable
 from ...simulations.tables.frames import Source
 from .frames import frame_of, with_texts
-from .tables import Relations, check_table_names, index_of_keys, parent_and_key
+from .tables import Raw, Relations, check_table_names, parent_and_key
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +25,15 @@ class PublicTables:
     Attributes:
         frames: their rows.
         references: of other tables, the columns that hold keys of theirs, which are the categories.
+        targets: of these columns, the public table of each.
+        keys: the column of keys of each public table to which others refer.
         relations: those that are left, of the other tables.
     """
 
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     references: Mapping[str, tuple[CategoricalAttribute, ...]] = field(default_factory=dict)
+    targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
     relations: Relations = field(default_factory=dict)
 
     @classmethod
@@ -41,7 +46,8 @@ class PublicTables:
             public: names of the public ones.
 
         Raises:
-            DataError: there is no such table, it belongs to another, or its key is missing or stands twice.
+            DataError: there is no such table, it belongs to another, its key is missing or stands twice, or
+                others refer to several keys of it.
         """
         check_table_names(data)
         if unknown := [name for name in public if name not in data]:
@@ -53,46 +59,65 @@ class PublicTables:
                 f"public: expected tables that belong to no other, got {below[0]!r}, whose rows are of "
                 "people; leave it out"
             )
-        frames = {name: with_texts(*frame_of(name, data[name])) for name in public}
+        frames = {name: _frame(name, data[name]) for name in public}
         rest: dict[str, dict[str, str]] = {}
         references: dict[str, tuple[CategoricalAttribute, ...]] = {}
+        targets: dict[str, dict[str, str]] = {}
+        keys: dict[str, str] = {}
         for name, stated in relations.items():
             for column, other in stated.items():
                 parent, key = parent_and_key(other, column, data)
                 if parent not in frames:
                     rest.setdefault(name, {})[column] = other
                     continue
-                found = _reference(column, parent, key, frames[parent])
+                found = reference_to(column, parent, key, frames[parent])
                 references[name] = (*references.get(name, ()), found)
-        return cls(frames, references, rest)
+                targets.setdefault(name, {})[column] = parent
+                if keys.setdefault(parent, key) != key:
+                    raise DataError(
+                        f"relations: expected one key of the table {parent!r}, got several; name one"
+                    )
+        return cls(frames, references, targets, keys, rest)
 
-    def check(self, domains: Mapping[str, Domain]) -> None:
-        """Refuses domains of other tables that describe their keys.
+    def listed_in(self, domains: Mapping[str, Domain]) -> PublicTables:
+        """With the columns that hold their keys as domains of other tables describe them, where these do.
 
         Raises:
-            DataError: one does.
+            DataError: a domain lists what is no key.
         """
+
+        def known(name: str, one: CategoricalAttribute) -> CategoricalAttribute:
+            stated = domains.get(name)
+            return (
+                one if stated is None or one.name not in stated else check_listed(name, stated[one.name], one)
+            )
+
+        found = {name: tuple(known(name, one) for one in held) for name, held in self.references.items()}
+        return replace(self, references=found)
+
+    def complete(self, domains: Mapping[str, Domain]) -> dict[str, Domain]:
+        """The domains with all columns that hold keys."""
+        found = dict(domains)
         for name, references in self.references.items():
-            for one in references:
-                if name in domains and one.name in domains[name]:
-                    raise DataError(
-                        f"{name}: expected a domain without {one.name!r}, whose values are keys of a public "
-                        "table, found it there; take it out"
-                    )
+            held = found.get(name)
+            more = tuple(one for one in references if held is None or one.name not in held)
+            if more:
+                attributes = more if held is None else (*held.attributes, *more)
+                found[name] = Domain(more) if held is None else replace(held, attributes=attributes)
+        return found
 
 
-def _reference(column: str, parent: str, key: str, rows: pd.DataFrame) -> CategoricalAttribute:
-    """A column that holds keys of a public table.
+def _frame(name: str, data: Source) -> pd.DataFrame:
+    """The rows of a public table; cells of a file of texts have types, as those of a release have."""
+    rows = with_texts(*frame_of(name, data))
+    return rows if isinstance(data, ArrowTable) else with_types(rows)
 
-    Raises:
-        DataError: the table has no such key, or fewer than two rows.
-    """
-    if key not in rows.columns:
-        raise DataError(
-            f"{parent}: expected the column {key!r}, found none{hint(key, map(str, rows.columns))}; fix the "
-            "relations"
-        )
-    index_of_keys(parent, key, keys_as_texts(rows[key]))
-    cells = rows[key].tolist()
-    whole = all(isinstance(cell, float) and cell.is_integer() for cell in cells)
-    return CategoricalAttribute(column, tuple(map(int, cells) if whole else cells))
+
+def without_described(tables: Sequence[Raw], domains: Mapping[str, Domain]) -> tuple[Raw, ...]:
+    """The tables with those columns of keys alone that their domains leave out."""
+
+    def left(raw: Raw) -> tuple[CategoricalAttribute, ...]:
+        known = domains.get(raw.name, ())
+        return tuple(one for one in raw.references if one.name not in known)
+
+    return tuple(replace(raw, references=left(raw)) for raw in tables)

@@ -15,7 +15,7 @@ from ...common.data.attributes.attribute import check_name
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
-from ...curator.people.files import file_name
+from ...curator.people.files import check_file_names
 from ...curator.people.summaries import Summary
 from ...curator.results.storage import Storage
 from ...simulations.tables.frames import Source
@@ -173,16 +173,10 @@ def read_tables(
 
 def check_table_names(data: Mapping[str, Source]) -> None:
     """Refuses names that are no texts, or the same as names of files."""
-    files: dict[str, str] = {}
     for name in data:
         if not isinstance(name, str) or not name.strip():
             raise DataError("expected texts as names of tables, got another; name them")
-    for name in data:
-        if (other := files.setdefault(file_name(name).casefold(), name)) != name:
-            raise DataError(
-                f"expected names of tables that differ as those of files, got {other!r} and {name!r}; rename "
-                "one"
-            )
+    check_file_names(data)
 
 
 def _check_columns(

@@ -21,9 +21,9 @@ from dpmosaic.curator.related.making import RelatedOrder
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from dpmosaic.party.institution import related as party_related
 from dpmosaic.party.institution.related import RelatedRows
+from dpmosaic.synthesis.over_parties.held import read_held
 from dpmosaic.synthesis.over_parties.holders import Holders, parties_of, planned_tables
 from dpmosaic.synthesis.over_parties.releasing import _Parts
-from dpmosaic.synthesis.related.tables import read_tables
 from support.related import DOMAINS, ORDER, RELATIONS
 
 UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
@@ -83,10 +83,9 @@ def without(tables, person):
 
 def parties(tables, held):
     """The related rows of each party, as the simulator starts them."""
-    raw = read_tables(tables, RELATIONS, ORDERS, np.random.default_rng(1))
-    domains = {name: Domain.from_json(one) for name, one in DOMAINS.items()}
+    read = read_held(tables, RELATIONS, ORDERS, DOMAINS, np.random.default_rng(1))
     holders = Holders(held)
-    (row,) = parties_of(raw, planned_tables(raw, domains, holders), holders)
+    (row,) = parties_of(read.raw, planned_tables(read, holders), holders)
     return [rows for rows, _ in row]
 
 
@@ -203,11 +202,10 @@ class Sizes:
 def transcript(numbers, held, table, protocol="masked"):
     """Method, direction and size of every message of one part of a release, in order."""
     Sizes.seen = []
-    raw = read_tables(tables_of(numbers), RELATIONS, ORDERS, np.random.default_rng(1))
-    domains = {name: Domain.from_json(one) for name, one in DOMAINS.items()}
+    read = read_held(tables_of(numbers), RELATIONS, ORDERS, DOMAINS, np.random.default_rng(1))
     collusions = 0 if protocol == "masked" else None
     holders = Holders(held, collusions=collusions, alignment_rho=50.0)
-    tables = planned_tables(raw, domains, holders)
+    tables = planned_tables(read, holders)
     spec = ReleaseSpec(
         Budget(zcdp_rho=1e3),
         Adjacency.ZERO_OUT if len(held) == 1 else Adjacency.ADD_REMOVE,
@@ -217,7 +215,7 @@ def transcript(numbers, held, table, protocol="masked"):
     )
     rho = Fraction(0) if len(held) == 1 else Fraction(50)
     order = RelatedOrder(tables, spec, mechanism_named("independent"), 0.1, rho, "a" * 32)
-    parts = _Parts.start(raw, order, holders, RandomStream.from_seed(1), True)
+    parts = _Parts.start(read.raw, order, holders, RandomStream.from_seed(1), True)
     parts = replace(parts, links=[[Sizes(link) for link in row] for row in parts.links])
     columns = {column.name: column for column in COLUMNS[table]}
     rows = parties(tables_of(numbers), held)

@@ -8,6 +8,7 @@ import shutil
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -19,7 +20,7 @@ from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
 from support.edits import edited
 from support.related import DOMAINS, patients
-from support.related_network import APART, WHOLE, network
+from support.related_network import APART, RELATIONS, WHOLE, network
 from support.verifiers import failed_checks_of_people
 
 pytestmark = pytest.mark.slow
@@ -223,6 +224,38 @@ def test_people_whom_a_party_does_not_list_do_not_count(tmp_path, command):
         command("curator", "release", made.plan, "--out", out)
     with_stays = real["stays"]["id"].nunique()
     assert abs(len(load_people(out).tables["patients"]) - with_stays) < 30
+
+
+OF_WARDS = RELATIONS.replace("}\norder", ', ward = "wards" }\norder') + "\n[wards]\npublic = true\n"
+CANARY = "somewhere-private"
+
+
+def test_a_release_holds_a_public_table_and_nothing_of_a_row_that_refers_to_another(tmp_path, command):
+    """Domains list the keys; a party has a row with another one, and leaves it out."""
+    wards = pd.DataFrame({"ward": ["c", "b", "a"], "beds": [7, 20, 12]})
+
+    def dropping(name, text):
+        return text.replace('order = "day"', 'order = "day"\ndrop_incomplete = true')
+
+    tables = patients(people=60) | {"wards": wards}
+    made = network(tmp_path / "net", tables, APART, policy=dropping, relations=OF_WARDS)
+    stays = made.party("party-1-2") / "stays.csv"
+    assert "wards" not in {path.stem for path in stays.parent.iterdir()}
+    with stays.open("a", encoding="utf-8") as file:
+        row = {"stay": 10**6, "id": 1, "ward": CANARY, "day": "2020-02-02"}
+        file.write(",".join(str(row[name]) for name in pd.read_csv(stays, nrows=0)) + "\n")
+    out = tmp_path / "out"
+    with made.running():
+        said = command("curator", "preflight", made.plan)
+        assert "FIX" not in said
+        assert "public table wards: in the release as it is, and stays.ward refers to it" in said
+        command("curator", "release", made.plan, "--out", out)
+    release = load_people(out)
+    assert release.tables["wards"].equals(wards)
+    assert set(release.tables["stays"]["ward"]) <= set(wards["ward"])
+    assert len(release.tables["stays"])
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == [stays]
 
 
 def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, command):

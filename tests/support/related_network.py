@@ -26,7 +26,7 @@ belongs_to = { stay = "stays" }
 """
 
 
-def network(folder, tables, grid, rho=1e4, listed=True, policy=None, plan=None):
+def network(folder, tables, grid, rho=1e4, listed=True, policy=None, plan=None, relations=RELATIONS):
     """A network of slices of parties.
 
     Args:
@@ -37,13 +37,15 @@ def network(folder, tables, grid, rho=1e4, listed=True, policy=None, plan=None):
         listed: whether a party without patients lists them.
         policy: changes the text of each policy.
         plan: changes the text of the plan.
+        relations: the text of the file of relations.
     """
     real = folder.with_name(f"{folder.name}-tables")
     real.mkdir(parents=True)
     for name, rows in tables.items():
         rows.to_csv(real / f"{name}.csv", index=False)
-        (real / f"{name}.json").write_text(json.dumps(DOMAINS[name]))
-    (real / "relations.toml").write_text(RELATIONS)
+        if name in DOMAINS:
+            (real / f"{name}.json").write_text(json.dumps(DOMAINS[name]))
+    (real / "relations.toml").write_text(relations)
     made = create_network(folder, real, real / "relations.toml", grid)
     changes = {"epsilon = 1.0  ": f"rho = {rho}  ", "delta = 1e-6\n": "", '"mosaic"': '"independent"'}
     text = edited(made.plan.read_text(), changes).replace("collusions = 1", "collusions = 0")

@@ -1,6 +1,8 @@
 """Parties of related tables as processes on this machine: what each of them holds, and the plan."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,13 +11,17 @@ from typer.testing import CliRunner
 
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
+from dpmosaic.curator.related.planned import related_order, tables_of
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.operating.checking import check_home
 from dpmosaic.synthesis.over_parties.network import create_network
 from dpmosaic.synthesis.related.tables import read_tables
 from support.related import DOMAINS, RELATIONS, patients
 
 pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent.parent
 
 STATED = """
 [patients]
@@ -100,6 +106,48 @@ def test_what_is_asked_and_how_keys_look_is_in_the_plan(tmp_path, real):
     assert tables["patients"].pattern == form["pattern"]
     for name in made.all_names:
         assert PartyHome.open(made.party(name)).card().domain
+
+
+def test_the_hospital_of_the_documentation_becomes_a_network(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "people.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (block,) = [one for one in blocks if "out/hospital" in one]
+    exec(compile(block, "people.md", "exec"), {})
+    commands = [line.split()[1:] for line in page.splitlines() if line.startswith("dpmosaic")]
+    (infer,) = [one for one in commands if one[:3] == ["domain", "infer", "out/hospital"]]
+    assert CliRunner().invoke(app, infer).exit_code == 0
+    relations = Path("out/drafts/relations.toml")
+    (serve,) = [one for one in commands if one[:2] == ["local-network", "out/related"]]
+    assert serve[2:] == ["--data", "out/hospital", "--relations", str(relations), "--grid", "1x2"]
+    relations.write_text(relations.read_text().replace("# public = true", "public = true"))
+    made = create_network(tmp_path / "net", Path("out/hospital"), relations, "1x2")
+    plan = ReleasePlan.load(made.plan)
+    assert [*plan.tables.public] == ["wards"]
+    assert tables_of(plan).tables[1].references == {"ward": "wards"}
+    assert related_order(plan, "a" * 32).granted > 0
+
+
+def test_public_tables_are_at_the_curator_and_their_keys_in_domains(tmp_path, real):
+    relations = real / "relations.toml"
+    text = relations.read_text().replace(
+        'belongs_to = { id = "patients" }\norder',
+        'belongs_to = { id = "patients", ward = "wards.code" }\norder',
+    )
+    relations.write_text(f"{text}[wards]\npublic = true\n")
+    (real / "wards.csv").write_text("code,beds,floor\nc,7,01\nb,,02\na,12,03\n")
+    (real / "stays.json").write_text(json.dumps({"day": DOMAINS["stays"]["day"]}))
+    made = create_network(tmp_path / "net", real, relations, "2x2")
+    tables = ReleasePlan.load(made.plan).tables
+    assert tables.public["wards"]["beds"].sum() == 19
+    assert tables.public["wards"]["floor"].tolist() == ["01", "02", "03"]
+    assert tables.domains["stays"]["ward"].categories == ("c", "b", "a")
+    assert "wards" not in {name for held in tables.holds.values() for name in held}
+    for name in made.all_names:
+        home = PartyHome.open(made.party(name))
+        assert not list(home.folder.glob("wards*"))
+        assert home.card().domain
+        assert not [one for one in check_home(home) if one.refused]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from dpmosaic import Holders, simulate_people
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.curator.certificates.issuing import unreviewed_label
+from dpmosaic.curator.people.release import load_people
 from dpmosaic.curator.related.making import Making
 from dpmosaic.party.institution.related import RelatedRows
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
@@ -60,6 +61,61 @@ def test_columns_are_as_from_one_place(holders, protocol, central):
                 assert np.abs(found / found.sum() - wanted / wanted.sum()).sum() / 2 < 0.05
     assert set(made.tables["stays"]["id"]) <= set(made.tables["patients"]["id"])
     assert abs(len(made.tables["stays"]) / len(patients()["stays"]) - 1) < 0.2
+
+
+WARDS = pd.DataFrame({"ward": ["c", "b", "a", "z"], "beds": [7, 20, 12, 1], "name": ["=C", "B", None, "Z"]})
+OF_WARDS = {
+    "relations": RELATIONS | {"stays": {"id": "patients", "ward": "wards"}},
+    "public": ["wards"],
+    "domain": DOMAINS | {"stays": {"day": DOMAINS["stays"]["day"]}},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("holders", [HOSPITALS, APART], ids=["hospitals", "apart"])
+@pytest.mark.parametrize("table_format", ["csv", "parquet", "xlsx"])
+def test_a_release_with_a_public_table_is_as_from_one_place(holders, table_format, tmp_path):
+    data = patients() | {"wards": WARDS}
+    made, central = over(holders, data, **OF_WARDS), release(data, EPSILON, **OF_WARDS)
+    for one, name in ((made, "parties"), (central, "one")):
+        one.save(tmp_path / name, table_format)
+    made, central = (load_people(tmp_path / name) for name in ("parties", "one"))
+    assert set(made.tables) == set(central.tables)
+    for name, rows in central.tables.items():
+        found = made.tables[name]
+        assert set(found.columns) == set(rows.columns)
+        assert found.dtypes.to_dict() == rows.dtypes.to_dict()
+    assert made.tables["wards"].equals(central.tables["wards"])
+    assert made.tables["wards"]["beds"].tolist() == WARDS["beds"].tolist()
+    assert set(made.tables["stays"]["ward"]) <= set(WARDS["ward"])
+    assert made.certificate.epsilon_spent <= EPSILON
+    assert {part.table for part in made.certificate.parts} <= {*ALL, ""}
+    joined = made.query("SELECT SUM(beds) AS n FROM stays JOIN wards USING (ward)").frame.n[0]
+    assert joined == made.tables["stays"].merge(WARDS, on="ward").beds.sum()
+
+
+@pytest.mark.slow
+def test_a_table_of_keys_and_a_reference_alone_needs_no_domain():
+    data = patients()
+    data["codes"]["code"] = data["codes"]["code"].map({"x": 1, "y": 2, "z": 3})
+    kinds = pd.DataFrame({"code": [3, 1, 2], "chapter": ["c", "a", "b"]})
+    relations = RELATIONS | {"codes": {"stay": "stays", "code": "kinds"}}
+    domain = {name: DOMAINS[name] for name in ("patients", "stays")}
+    made = over(APART, data | {"kinds": kinds}, relations=relations, domain=domain, public=["kinds"])
+    joined = made.tables["codes"].merge(made.tables["kinds"], on="code")
+    assert len(joined) == len(made.tables["codes"]) > 0
+    assert set(joined["chapter"]) == {"a", "b", "c"}
+
+
+def test_a_row_that_refers_to_nothing_public_is_refused_or_left_out_as_from_one_place(monkeypatch):
+    started = []
+    monkeypatch.setattr(Making, "release", lambda self: started.append(self._order.tables))
+    data = patients() | {"wards": WARDS[:2]}
+    with pytest.raises(DataError, match="stays: expected in 'ward' a key of the public table in every row"):
+        over(APART, data, **OF_WARDS)
+    assert not started
+    over(APART, data, **OF_WARDS, drop_incomplete=["stays", "codes"])
+    assert started[0].domains["stays"]["ward"].categories == ("c", "b")
 
 
 @pytest.mark.slow
@@ -214,7 +270,7 @@ FOLLOWING = {
 
 
 @pytest.mark.slow
-def test_a_release_is_labelled_by_all_columns_that_follow_from_those_that_nobody_has_reviewed():
+def test_a_release_is_labelled_by_all_columns_that_follow_from_those_that_nobody_has_reviewed(tmp_path):
     made = over(APART, domain=UNREVIEWED)
     assert not made.certificate.differentially_private
     for name, part in made.releases.items():
@@ -223,6 +279,8 @@ def test_a_release_is_labelled_by_all_columns_that_follow_from_those_that_nobody
     assert set(made.certificate.labels) == {
         label for one in made.releases.values() for label in one.certificate.labels
     }
+    made.save(tmp_path / "out")
+    assert load_people(tmp_path / "out").certificate.labels == made.certificate.labels
 
 
 @pytest.mark.slow

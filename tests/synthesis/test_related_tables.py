@@ -59,6 +59,13 @@ OF_WARDS = {
     "domain": DOMAINS | {"stays": {"day": DOMAINS["stays"]["day"]}},
 }
 
+
+def listing(*wards):
+    """Domains of which that of stays lists these wards."""
+    described = wards[0] if isinstance(wards[0], dict) else [*wards]
+    return DOMAINS | {"stays": DOMAINS["stays"] | {"ward": described}}
+
+
 BAD = {
     "parent key is missing": (
         {"data": changed(patients=key_of(None))},
@@ -189,11 +196,31 @@ BAD = {
     ),
     "public key stands twice": (
         {"data": patients() | {"wards": pd.concat([WARDS, WARDS])}, **OF_WARDS},
-        "wards: expected each key 'ward' once",
+        "wards: expected a key 'ward' in every row of a public table, and each once",
     ),
-    "public key in a domain": (
-        {"data": patients() | {"wards": WARDS}, **OF_WARDS, "domain": DOMAINS},
-        "stays: expected a domain without 'ward'",
+    "no public key in a domain": (
+        {"data": patients() | {"wards": WARDS}, **OF_WARDS, "domain": listing("a", "b", "c", "d")},
+        "stays: expected keys of a public table as the categories of 'ward'",
+    ),
+    "other public keys in a domain": (
+        {
+            "data": patients() | {"wards": WARDS},
+            **OF_WARDS,
+            "domain": listing({"type": "categorical", "categories": ["a", "b"], "other": "b"}),
+        },
+        "stays: expected keys of a public table as the categories of 'ward'",
+    ),
+    "public key that a domain does not list": (
+        {"data": patients() | {"wards": WARDS}, **OF_WARDS, "domain": listing("a", "b")},
+        "stays: expected in 'ward' a key of the public table in every row",
+    ),
+    "two keys of a public table": (
+        {
+            "data": patients() | {"wards": WARDS.assign(code=range(3))},
+            **OF_WARDS,
+            "relations": OF_WARDS["relations"] | {"patients": {"born": "wards.code"}},
+        },
+        "relations: expected one key of the table 'wards', got several",
     ),
     "public key that names rows": (
         {

@@ -36,6 +36,7 @@ _SLICE = Table(
 _TABLE = Table(
     {
         **TABLE_KEYS,
+        "file": Key(Text(), "With public: the file of its rows, such as wards.csv."),
         "series": Key(
             COLUMN,
             "Column of categories, such as a test: what follows what is kept within rows of one value of it.",

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ....common.data.attributes.unmodelled import WHOLE_NUMBERS
+from ....common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
 from ....common.data.related.keys import without_keys
 from ....common.data.related.series import check_series
-from ....common.data.related.stated import StatedTable
+from ....common.data.related.stated import StatedTable, parted
 from ....common.errors import DataError
 from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ....common.protocols.related import Relation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,12 @@ class PlannedTables:
     Attributes:
         tables: that of people first, each after the one that it belongs to.
         holds: party -> names of its tables.
+        public: the tables that everybody may see, whose keys others refer to; they are in the release.
     """
 
     tables: tuple[PlannedTable, ...]
     holds: Mapping[str, tuple[str, ...]]
+    public: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @classmethod
     def parse(
@@ -93,19 +98,26 @@ class PlannedTables:
             folder: where paths of domain files start.
 
         Raises:
-            DataError: the tables are no tree, or the parties of a slice do not hold each of them once.
+            DataError: the tables are no tree, or the parties of a slice do not hold each of them once; or a
+                domain lists other keys than those of a public table.
         """
+        of_people, public = parted("plan", sections, ("file", "key"))
         tables = _in_order(
             [
                 PlannedTable.read(
-                    *("plan", name, one, folder),
+                    *("plan", name, one, folder, public),
                     summaries=one.get("summaries", {}),
                     pairs=one.get("workload"),
                     series=one.get("series", ""),
                 )
-                for name, one in sections.items()
+                for name, one in of_people.items()
             ]
         )
+        if kept := [name for name, one in of_people.items() if "file" in one]:
+            raise DataError(
+                f"plan: [tables.{kept[0]}]: expected no file of a table that parties hold, got one; take it "
+                "out, or set public = true if everybody may see its rows"
+            )
         names = [one.name for one in tables]
         holds: dict[str, tuple[str, ...]] = {}
         for number, piece in enumerate(slices, start=1):
@@ -129,7 +141,7 @@ class PlannedTables:
                         "which its rows belong, got another; keep a branch below the people at one party"
                     )
             holds |= held
-        return cls(tables, holds)
+        return cls(tables, holds, _public_tables(public, tables, folder))
 
     def check_held(self, answers: Mapping[str, Sequence[str]]) -> None:
         """Refuses parties with other tables than the plan says.
@@ -152,6 +164,24 @@ class PlannedTables:
         """The columns of a table that say something of its rows below."""
         return tuple(said for one in self.tables if one.parent == table for said in one.summaries)
 
+    def stated(self) -> dict[str, str]:
+        """What the release has that no term of a party states: forms of new keys, and public tables."""
+        found = {}
+        for table in self.tables:
+            if table.key:
+                first = Identifier(table.key, table.pattern).draw(1)[0]
+                found[f"new keys of {table.name}"] = f"{table.key!r}, the first one is {first}"
+        for name in self.public:
+            columns = [
+                joint_name(table.name, column)
+                for table in self.tables
+                for column, other in table.references.items()
+                if other == name
+            ]
+            whose = ", ".join(columns) or "no column"
+            found[f"public table {name}"] = f"in the release as it is, and {whose} refers to it"
+        return found
+
     def _columns(self, table: str) -> tuple[str, ...]:
         return self.domains[table].names if table in self.domains else ()
 
@@ -166,6 +196,37 @@ class PlannedTables:
     def relations(self) -> tuple[Relation, ...]:
         """What each table belongs to."""
         return tuple(Relation(one.name, one.parent, one.order) for one in self.tables)
+
+
+def _public_tables(
+    sections: Mapping[str, Mapping[str, Any]], tables: Sequence[PlannedTable], folder: Path
+) -> dict[str, pd.DataFrame]:
+    """The tables that everybody may see, to whose keys columns of others refer.
+
+    Raises:
+        DataError: one has no file or key, or a domain lists what is no key of it.
+    """
+    if not sections:
+        return {}
+    from ...results.public_tables import check_keys, check_listed, read_public, reference_to
+
+    found = {}
+    referred = {other for table in tables for other in table.references.values()}
+    for name, section in sections.items():
+        if "file" not in section or (name in referred and "key" not in section):
+            raise DataError(
+                f"plan: [tables.{name}]: expected the file of a public table, and its key if others refer to "
+                "it, got less; name both"
+            )
+        found[name] = read_public(folder / section["file"])
+        if "key" in section:
+            check_keys(name, section["key"], found[name])
+    for table in tables:
+        for column, other in table.references.items():
+            assert table.domain is not None, "it lists them"
+            keys = reference_to(column, other, sections[other]["key"], found[other])
+            check_listed(f"plan: [tables.{table.name}]", table.domain[column], keys)
+    return found
 
 
 def check_protocol(protocol: str, parties: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ DOMAIN = {
 
 
 def said(stated, order="day", parent="people"):
-    table = PlannedTable("stays", Domain.from_json(DOMAIN), "", parent, "id", order, {"new": stated})
+    table = PlannedTable("stays", Domain.from_json(DOMAIN), "", parent, "id", order, {}, {"new": stated})
     return summaries_of(table)
 
 

@@ -194,6 +194,50 @@ def test_rows_that_lack_what_binds_them_are_left_out_where_the_owner_says_so(tmp
     assert found.table.digest() == expected.table.digest()
 
 
+OF_WARDS = {
+    "wards": {"public": True},
+    "people": SECTIONS["people"],
+    "stays": SECTIONS["stays"] | {"belongs_to": {"id": "people", "ward": "wards"}},
+}
+STRAYS = "e,1,1,z\nf,3,2,\ng,3,2,other\n"
+
+
+@pytest.mark.parametrize("stray", STRAYS.splitlines())
+def test_a_row_that_refers_to_no_row_of_a_public_table_is_refused_in_one_sentence(tmp_path, stray):
+    with pytest.raises(DataError, match=r"in 'ward' a key of the public table 'wards' in every row") as said:
+        read_related(settings(tmp_path, stays=STAYS + stray, sections=OF_WARDS))
+    assert "z" not in str(said.value)
+
+
+def test_rows_that_refer_to_no_row_of_a_public_table_are_left_out_where_the_owner_says_so(tmp_path):
+    dropping = {name: one | {"drop_incomplete": True} for name, one in OF_WARDS.items() if name != "wards"}
+    sections = dropping | {"wards": {"public": True}}
+    dirty, clean = (
+        read_related(settings(tmp_path, stays=stays, sections=sections))[0]
+        for stays in (STAYS + STRAYS, STAYS)
+    )
+    assert dirty.digest() == clean.digest()
+    assert clean.digest() == read_related(settings(tmp_path))[0].digest()
+
+
+@pytest.mark.parametrize(
+    ("section", "change", "said"),
+    [
+        ("wards", {"public": True, "file": "wards.csv"}, "no file of a public table"),
+        (
+            "stays",
+            SECTIONS["stays"] | {"belongs_to": {"id": "people", "day": "wards"}},
+            "categories of 'day'",
+        ),
+        ("stays", SECTIONS["stays"] | {"belongs_to": {"id": "people", "none": "wards"}}, "of 'none'"),
+        ("wards", {"file": "wards.csv", "key": "ward"}, "one column in belongs_to beside those of public"),
+    ],
+)
+def test_public_tables_that_do_not_fit_are_refused(tmp_path, section, change, said):
+    with pytest.raises(DataError, match=said):
+        settings(tmp_path, sections=OF_WARDS | {section: change})
+
+
 def test_tables_that_need_more_room_to_be_sorted_than_they_may_have_are_refused(tmp_path):
     with pytest.raises(PolicyError, match="sorted within max_disk_mb of the policy, got more"):
         read_related(settings(tmp_path), most_mb=0)
@@ -346,3 +390,17 @@ def test_a_party_is_told_all_faults_of_its_tables(tmp_path):
     (home.folder / "policy.toml").write_text(sections + '[policy]\nmax_rows_per_person = "all"\n')
     found = {one.where for one in check_home(home) if one.refused}
     assert {"stays.nokey", "stays.ward"} <= found
+
+
+@pytest.mark.parametrize("dropping", [True, False])
+def test_rows_that_the_owner_leaves_out_are_no_fault(tmp_path, dropping):
+    home = PartyHome.create(tmp_path / "party", "clinic")
+    settings(home.folder, stays=STAYS + STRAYS)
+    more = "drop_incomplete = true\n" if dropping else ""
+    (home.folder / "policy.toml").write_text(
+        '[tables.people]\nfile = "people.csv"\ndomain = "people.json"\nkey = "id"\n'
+        '[tables.stays]\nfile = "stays.csv"\ndomain = "stays.json"\norder = "day"\n'
+        f'belongs_to = {{ id = "people", ward = "wards" }}\n{more}'
+        '[tables.wards]\npublic = true\n[policy]\nmax_rows_per_person = "all"\n'
+    )
+    assert {one.where for one in check_home(home) if one.refused} == (set() if dropping else {"stays.ward"})

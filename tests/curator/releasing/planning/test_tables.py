@@ -65,6 +65,58 @@ def test_a_plan_says_who_holds_which_tables(tmp_path):
         plan.tables.check_held({"a": ("stays.day",)})
 
 
+WARDS = (
+    'belongs_to = { id = "people" }',
+    'belongs_to = { id = "people", ward = "wards" }',
+    "[tables.codes]",
+    '[tables.wards]\npublic = true\nfile = "wards.csv"\nkey = "ward"\n\n[tables.codes]',
+)
+
+
+def test_the_curator_holds_public_tables_whose_keys_a_domain_lists(tmp_path):
+    (tmp_path / "wards.csv").write_text("ward,beds,code\nx,5,007\ny,,1\nz,7,2\n")
+    tables = load(tmp_path, *WARDS).tables
+    assert tables.holds == {"a": ("people",), "b": ("stays", "codes")}
+    assert [one.name for one in tables.tables] == ["people", "stays", "codes"]
+    assert [(one.table, one.parent) for one in tables.relations][1] == ("stays", "people")
+    wards = tables.public["wards"]
+    assert wards["ward"].tolist() == ["x", "y", "z"]
+    assert wards["beds"].sum() == 12
+    assert wards["code"].tolist() == ["007", "1", "2"]
+    assert tables.stated()["public table wards"].endswith("stays.ward refers to it")
+
+
+def test_how_new_keys_look_is_said_of_a_plan(tmp_path, monkeypatch):
+    form = {"type": "identifier", "pattern": "P-{:04d}"}
+    monkeypatch.setitem(DOMAINS, "people", DOMAINS["people"] | {"id": form})
+    stated = load(tmp_path).tables.stated()
+    assert stated == {
+        "new keys of people": "'id', the first one is P-0001",
+        "new keys of stays": "'stay', the first one is 1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "change", "said"),
+    [
+        ("ward\nx\nz\n", (), "as the categories of 'ward', and no others, found 'y' in"),
+        ("ward\nx\nx\ny\n", (), "wards: expected a key 'ward' in every row"),
+        ("wart\nx\ny\n", (), r"expected the column 'ward', found none \(did you mean 'wart'"),
+        (None, (), "expected a public table in a file of .csv"),
+        ("ward\nx\ny\n", ('file = "wards.csv"\n', ""), "expected the file of a public table"),
+        ("ward\nx\ny\n", ('key = "ward"\n', ""), "expected the file of a public table, and its key"),
+        ("ward\nx\ny\n", ('key = "ward"\n', 'key = "ward"\norder = "ward"\n'), "no order of a public"),
+        ("ward\nx\ny\n", ("public = true\n", ""), "one column in belongs_to beside those of public"),
+        ("ward\nx\ny\n", ('key = "id"\n', 'key = "id"\nfile = "a.csv"\n'), "no file of a table that parties"),
+    ],
+)
+def test_public_tables_that_do_not_fit_are_refused(tmp_path, rows, change, said):
+    if rows is not None:
+        (tmp_path / "wards.csv").write_text(rows)
+    with pytest.raises(DataError, match=said):
+        load(tmp_path, *WARDS, *change)
+
+
 def test_a_party_alone_in_its_slice_holds_all_tables(tmp_path):
     whole = TEXT.split("[alignment]")[0] + '[[slice]]\nparties = ["a"]\n[[slice]]\nparties = ["b"]\n'
     names = ("people", "stays", "codes")

@@ -1,0 +1,58 @@
+"""Related tables as parties will hold them, and the public ones to which they refer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...common.data.domain import Domain
+from ...common.errors import DataError
+from ...simulations.tables.frames import DomainLike, Source, read_domain
+from ..related.public import PublicTables
+from ..related.tables import Raw, Relations, read_tables
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Related tables, as parties will hold them.
+
+    Attributes:
+        raw: the tables, each after its parent.
+        domains: of each but those of keys alone, with the columns that refer to public tables.
+        public: the tables that everybody may see, which no party holds.
+    """
+
+    raw: tuple[Raw, ...]
+    domains: Mapping[str, Domain]
+    public: PublicTables
+
+
+def read_held(
+    data: Mapping[str, Source],
+    relations: Relations,
+    order: Mapping[str, str | Literal[True]],
+    domain: Mapping[str, DomainLike],
+    rng: np.random.Generator,
+    drop_incomplete: Collection[str] = (),
+    public: Collection[str] = (),
+) -> Held:
+    """The tables that parties will hold; see `simulate_people`, and `read_tables` for the generator.
+
+    Raises:
+        DataError: see `read_tables`; or a table with columns has no domain.
+    """
+    known = PublicTables.of(data, relations, public)
+    held = {name: one for name, one in data.items() if name not in known.frames}
+    domains = {name: read_domain(one) for name, one in domain.items() if name not in known.frames}
+    known = known.listed_in(domains)
+    ordered = {name: None if one is True else one for name, one in order.items()}
+    raw = read_tables(held, known.relations, ordered, rng, drop_incomplete, known.references)
+    for table in raw:
+        if table.open_columns and table.name not in domain:
+            raise DataError(
+                f"{table.name}: expected a domain that parties agreed on, got none; describe the table"
+            )
+    return Held(raw, known.complete(domains), known)
