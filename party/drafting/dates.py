@@ -1,4 +1,4 @@
-"""Drafts the entry of a column of dates, timestamps, times of day, or calendar weeks."""
+"""Drafts the entry of a column of dates, timestamps or times of day."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import numpy as np
 
 from ...common.data.attributes.clock import FORMATS, NUMBERS, Clock
 from ...common.data.attributes.numeric import AUTO
+from ...common.forms.date_formats import unit_of
+from ...common.forms.month_names import Months
 from ..sources.cells import ZONED
 from .date_formats import (
     ISO_8601,
-    LOOKS_LIKE_A_DATE,
-    MONTHS,
-    QUARTERS,
     SHORT,
+    Written,
     as_written,
     formats_of,
     in_several_formats,
     is_usual,
+    looks_like_a_date,
     time_in,
     zone_of,
 )
@@ -46,10 +47,6 @@ _READ = 0.99
 _FIRST_SEEN = 2000
 """Of the different texts in the order of the rows, at least half of so many have to look like dates."""
 
-_MOST_YEARS = 100
-_MOST_WEEKS = 53 * _MOST_YEARS
-"""Weeks of at most so many years are listed."""
-
 _FEW_WORDS = 5
 """So few different texts may stand in more of the rows."""
 
@@ -67,6 +64,7 @@ class _Reading:
 
     Attributes:
         format: as of `datetime.strptime`.
+        months: the names of months; none for those in English.
         times: the times that were read, in local time or in UTC.
         rows: number of rows of each.
         unread: texts that cannot be read, and their number of rows.
@@ -76,6 +74,7 @@ class _Reading:
     """
 
     format: str
+    months: Months
     times: list[datetime]
     rows: list[int]
     unread: dict[str, int]
@@ -116,7 +115,7 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     entry, far = _moments(profile, best)
     remarks += far
     if "format" in entry:
-        entry["format"] = as_written(best.format, texts)
+        entry["format"] = as_written(best.format, texts, best.months)
     if odd := sum(best.unread.values()):
         often = odd > (1 - _READ) * sum(rows)
         entry |= {"nullable": True} | (
@@ -174,41 +173,19 @@ def _with_bounds(form: str, hours: int) -> dict[str, Any]:
     return {"type": "clock", "format": form, **longer}
 
 
-def draft_weeks(profile: Profile) -> dict[str, Any] | None:
-    """Drafts the entry of a column of calendar weeks, as categories of whole years; None if none."""
-    texts = profile.texts.tolist()
-    found = [
-        match for text in texts[:_MOST_WEEKS] if (match := re.fullmatch("([0-9]{4})(-?W)[0-9]{2}", text))
-    ]
-    if not texts or len(found) < len(texts) or len({one[2] for one in found}) > 1:
-        return None
-    years = sorted(int(one[1]) for one in found)
-    if years[-1] - years[0] >= _MOST_YEARS:
-        return None
-    listed = [
-        f"{year}{found[0][2]}{number:02d}"
-        for year in range(years[0], years[-1] + 1)
-        # The last week as of ISO 8601.
-        for number in range(1, date(year, 12, 28).isocalendar().week + 1)
-    ]
-    if not set(texts) <= set(listed):
-        return None
-    return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}
-
-
 def _some(profile: Profile) -> tuple[list[str], list[int]]:
     """Texts and their rows, or some of them; none if too many do not look like dates.
 
     They are in order: ISO dates begin with the first and end with the last.
     """
     first = profile.texts[:_FIRST_SEEN]
-    if sum(LOOKS_LIKE_A_DATE.fullmatch(text) is None for text in first) > 0.5 * len(first):
+    if sum(not looks_like_a_date(text) for text in first) > 0.5 * len(first):
         return [], []
     rows_of = dict(zip(profile.texts.tolist(), profile.counts.tolist(), strict=True))
     step = max(1, len(rows_of) // _DATES_READ)
     texts = sorted({*list(rows_of)[::step], *([min(rows_of), max(rows_of)] if rows_of else [])})
     rows = [rows_of[text] for text in texts]
-    odd = {text: n for text, n in zip(texts, rows, strict=True) if not LOOKS_LIKE_A_DATE.fullmatch(text)}
+    odd = {text: n for text, n in zip(texts, rows, strict=True) if not looks_like_a_date(text)}
     return ([], []) if _too_many(odd, sum(rows)) else (texts, rows)
 
 
@@ -217,16 +194,17 @@ def _too_many(odd: Mapping[str, int], rows: int) -> bool:
     return sum(odd.values()) > (0.5 if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
 
 
-def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | None:
+def _read(texts: Sequence[str], rows: Sequence[int], written: Written) -> _Reading | None:
     """The texts in a format; None if it reads too few."""
-    found = [time_in(text, form) for text in texts]
+    form, months = written
+    found = [time_in(text, *written) for text in texts]
     read = [(time, n) for time, n in zip(found, rows, strict=True) if time is not None]
     unread = {text: n for text, time, n in zip(texts, found, rows, strict=True) if time is None}
     usual = sum(n for time, n in read if is_usual(time))
     if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
         return None
     offsets = {time.utcoffset() for time, _ in read}
-    zone = "UTC" if form.endswith(("Z", " UTC")) or len(offsets) > 1 else ""
+    zone = "UTC" if form.endswith(("Z", " UTC", " GMT")) or len(offsets) > 1 else ""
     if len(offsets) == 1 and (offset := next(iter(offsets))) is not None:
         zone = zone_of(offset)
     if len(offsets) > 1:
@@ -235,7 +213,7 @@ def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | No
         read = [(time.astimezone(UTC), n) for time, n in read]
     times = [time.replace(tzinfo=None) for time, _ in read]
     timed = "%M" in form if form else any(len(text) > 10 for text in texts)
-    return _Reading(form, times, [n for _, n in read], unread, zone, len(offsets), timed)
+    return _Reading(form, months, times, [n for _, n in read], unread, zone, len(offsets), timed)
 
 
 def _entry_of_times(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
@@ -249,7 +227,8 @@ def _entry_of_times(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]
         return None, []
     times, counts = (list(part) for part in zip(*read, strict=True))
     entry, remarks = _moments(
-        profile, _Reading(form, times, counts, {}, "UTC" if profile.kind == ZONED else "", 1, "%M" in form)
+        profile,
+        _Reading(form, (), times, counts, {}, "UTC" if profile.kind == ZONED else "", 1, "%M" in form),
     )
     entry.pop("format", None)
     if any("." in text for text in profile.texts):
@@ -279,15 +258,15 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
     if reading.timed:
         entry["min"], entry["max"] = f"{entry['min']}T00:00:00", f"{entry['max']}T23:59:59"
         entry |= _granularity(reading.times)
-    elif reading.format in (*MONTHS, "%Y%m"):
-        entry["granularity"] = "month"
-    elif reading.format in QUARTERS:
-        entry["granularity"] = "quarter"
+    elif reading.format and (unit := unit_of(reading.format)) != "day":
+        entry["granularity"] = unit
     atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
     if reading.format not in SHORT:
         entry["format"] = reading.format
+    if reading.months:
+        entry["months"] = list(reading.months)
     remarks = [FAR] if (~near & ~own).any() else []
     return entry | ({"timezone": reading.zone} if reading.zone else {}), remarks
 

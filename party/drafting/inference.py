@@ -18,7 +18,7 @@ from ...common.files.labels import listed_categories
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN
 from ..sources.query import open_queried
 from ..sources.source import FileSource, Queried
-from .dates import draft_clock, draft_date, draft_weeks
+from .dates import draft_clock, draft_date
 from .draft import Draft
 from .following import following_dates
 from .known import is_known
@@ -230,7 +230,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     found, doubts = draft_date(profile)
     if found is not None:
         return found, [*remarks, *doubts]
-    if (found := draft_clock(profile) or draft_boolean(profile) or draft_weeks(profile)) is not None:
+    if (found := draft_clock(profile) or draft_boolean(profile)) is not None:
         return found, [*remarks, *([_OF_HOURS] if found.get("format") == NUMBERS else [])]
     if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
+from ...common.forms.date_formats import name_in
 from ...common.forms.month_names import NAMES
 from ...common.forms.notation import BLANKS, Notation
 from ...common.forms.spelling import spelling_of
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
-from .date_forms import name_in, time_sql
+from .date_forms import time_sql
 from .forms import FORMS, LONGEST_WORD, place_of, shape_sql
 from .kinds import Numbers, Times
 
@@ -28,6 +29,12 @@ _HELD = re.compile(
 )
 """DuckDB's types whose cells are read; which types a file declares is public."""
 
+
+_RANGE = (
+    "CASE WHEN {0} BETWEEN 1 AND 12 THEN 0 WHEN {0} BETWEEN 13 AND 25 THEN 1 "
+    "WHEN {0} BETWEEN 26 AND 31 THEN 2 ELSE 3 END"
+)
+"""Numbers that are a month or a day, two ranges of other days, and those that are neither."""
 
 _NO_OFFSET = 24 * 60
 """In place of the distance from UTC of a cell that has none, in minutes."""
@@ -117,16 +124,21 @@ class Cells:
         places = np.array([place_of(shape) for shape in found["shape"].tolist()], dtype=np.intp)
         return np.bincount(places, found["n"].astype(np.float64), len(FORMS)).astype(np.int64)
 
-    def day_and_month(self, name: str) -> NDArray[np.int64]:
-        """How many cells begin with a number above 12, have one in the second place, and neither; private."""
-        part = "try_cast(regexp_extract({t}, '^([0-9]+)[/-]([0-9]+)[/-]', {group}) AS INTEGER)"
-        first, second = (part.format(t=self.texts[name], group=group) for group in (1, 2))
+    def numbers_of_dates(self, name: str) -> NDArray[np.int64]:
+        """The cells by the first and the third number of a date of digits; private.
+
+        Returns:
+            Shape (18,): for each of the four ranges of `_RANGE` of the first those of the third; then those
+            whose second number is above 12, and those without three numbers.
+        """
+        numbers = f"regexp_extract({self.texts[name]}, '^([0-9]+)[/-]([0-9]+)[/-]([0-9]+)', {{}})"
+        first, second, third = (f"try_cast({numbers.format(group)} AS INTEGER)" for group in (1, 2, 3))
+        place = f"4 * {_RANGE.format(first)} + {_RANGE.format(third)}"
         found = self._query(
-            f"SELECT count(*) FILTER ({first} > 12) AS a, "
-            f"count(*) FILTER ({second} > 12 AND {first} <= 12) AS b, count(*) AS n FROM file"
+            f"SELECT CASE WHEN {first} IS NULL THEN 17 WHEN {second} > 12 THEN 16 ELSE {place} END AS p, "
+            "count(*) AS n FROM file GROUP BY 1"
         )
-        a, b, n = (int(found[key][0]) for key in ("a", "b", "n"))
-        return np.array([a, b, n - a - b], dtype=np.int64)
+        return np.bincount(found["p"], found["n"], 18).astype(np.int64)
 
     def month_names(self, name: str) -> NDArray[np.int64]:
         """How many cells have each of `NAMES`, of several the first in the cell, then none; private."""
@@ -153,9 +165,9 @@ class Cells:
 
     def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
+        offset = quote("([-+])([0-9][0-9]):?([0-9][0-9])( [0-9]{4})?$")
         sign, hours, minutes = (
-            f"regexp_extract({_with_offset(self.texts[name])}, '([-+])([0-9][0-9]):?([0-9][0-9])$', {group})"
-            for group in (1, 2, 3)
+            f"regexp_extract({_with_offset(self.texts[name])}, {offset}, {group})" for group in (1, 2, 3)
         )
         found = self._query(
             f"SELECT (try_cast({hours} AS INTEGER) * 60 + try_cast({minutes} AS INTEGER)) * "
@@ -175,7 +187,7 @@ class Cells:
 
         Times of day and durations are counted from 1970 on, as a `Clock` counts them.
         """
-        zoned = kind.format.endswith("%z")
+        zoned = "%z" in kind.format
         text = _with_offset(self.texts[name]) if zoned else self.texts[name]
         read = time_sql(text, kind.format, kind.months)
         if zoned:

@@ -19,10 +19,10 @@ from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
 from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.scale import Scale
 from ...common.data.values import NOT_AVAILABLE, text_of
+from ...common.forms.date_formats import short
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...common.measurement import Measurement
 from ...party.drafting.texts import TRUE_FALSE, natural
-from .date_forms import short
 from .kinds import Numbers, Times
 from .ranges import Range
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE
+from ...common.forms.date_formats import date_in
 from ...common.forms.notation import Notation
 from ...common.forms.spelling import TYPED, UNKNOWN, spelling_of
 from ...party.sources.sql import quote
@@ -23,7 +24,6 @@ from .date_forms import (
     RARE_DATES,
     clock_in,
     clock_sql,
-    date_in,
     digits_sql,
     part_of_year_sql,
 )

@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
-from .date_forms import NUMBER_DECIMALS, OF_DIGITS, SHORT_DAY, SHORT_HOUR
+from .date_forms import NUMBER_DECIMALS, OF_DIGITS
 from .forms import (
     CODE,
     DECIMALS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
-from ...common.forms.month_names import CALENDARS, NAMES
+from ...common.forms.date_formats import months_of, readings, unit_of
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
@@ -73,6 +72,18 @@ _DAY = np.datetime64("1970-01-02")
 _LONGER, _WITH_SECONDS = (2, 3), (1, 3)
 """Where `_by_day` counts durations of more than a day, and times that are not whole minutes."""
 
+_DAYS = np.array([12, 13, 6, 0]) / 31
+"""Shares of the days of a month in the ranges of `Cells.numbers_of_dates`."""
+
+_NO_FRACTION = "000"
+"""How programs that write fractions of seconds most often write none."""
+
+_SHOWN = 0.1
+"""So many rows have to show that a day is in the second place, where a year may be in the first."""
+
+_CLEARLY = 0.1
+"""Numbers are more like days than others from this distance on."""
+
 _OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
 """Distances from UTC, in minutes."""
 
@@ -93,7 +104,7 @@ def learned_times(
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
     """
-    kinds = _settle_months(asking, _settle_day_and_month(asking, kinds))
+    kinds = _settle_months(asking, _settle_orders(asking, kinds))
     zones = _zones(asking, kinds)
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
     asked = {
@@ -108,6 +119,7 @@ def learned_times(
         if kind.format in CLOCKS
     }
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
+    kinds = {name: _without_fraction(kind, granularities[name]) for name, kind in kinds.items()}
     moments = {
         name: clocks.get(name) or Moments(kinds[name].timed, unit, timezone=zones[name])
         for name, unit in granularities.items()
@@ -212,20 +224,43 @@ def _without(read: partial[NDArray[np.float64]], numbers: tuple[float, ...]) -> 
     return found
 
 
-def _settle_day_and_month(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
-    """The formats, with day and month in the order in which more cells can be read."""
+def _settle_orders(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
+    """The formats, with day, month and a year of two digits in the order that most cells show."""
     unknown = {
-        name: partial(asking.cells.day_and_month, name)
+        name: partial(asking.cells.numbers_of_dates, name)
         for name, kind in kinds.items()
         if kind.format.startswith("a")
     }
     noisy = asking.counts.histograms("day and month", unknown, ORDER * asking.share)
     ordered = dict(kinds)
     for name, seen in noisy.items():
-        day, month = ("a", "b") if seen.values[0] >= seen.values[1] else ("b", "a")
-        form = kinds[name].format.replace(day, "%d", 1)
-        ordered[name] = replace(kinds[name], format=form.replace(month, "%m", 1))
+        orders = list(readings(kinds[name].format))
+        ordered[name] = replace(kinds[name], format=orders[_order(seen.values, kinds[name].format)])
     return ordered
+
+
+def _order(seen: NDArray[np.float64], form: str) -> int:
+    """The place among its readings of the order that a format has.
+
+    Args:
+        seen: noisy rows, as `Cells.numbers_of_dates` counts them.
+        form: the format.
+    """
+    rows, month_first = seen[:16].reshape(4, 4), seen[16]
+    short = "%y" in form
+    day_first = rows[1:3, :].sum() if short else rows[1:3, 3].sum()
+    # The second number of a year, a month and a day is a month too.
+    if month_first > max(day_first, _SHOWN * rows.sum() if short else 0.0):
+        return 1
+    first, third = (_unlike_days(rows.sum(axis=axis)) for axis in (1, 0))
+    # Where nothing tells, dashes are those of ISO 8601.
+    return 2 if short and third - first < (_CLEARLY if form[1] == "-" else -_CLEARLY) else 0
+
+
+def _unlike_days(rows: NDArray[np.float64]) -> float:
+    """How far numbers are from days of months: from 0 to 2, by the rows of each range."""
+    known = rows.clip(0)
+    return float(np.abs(known / max(known.sum(), 1.0) - _DAYS).sum())
 
 
 def _settle_months(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
@@ -236,8 +271,7 @@ def _settle_months(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Time
     noisy = asking.counts.histograms("names of months", unknown, MONTHS * asking.share)
     settled = dict(kinds)
     for name, seen in noisy.items():
-        rows = dict(zip(NAMES, seen.values.tolist(), strict=False))
-        months = max(CALENDARS, key=lambda names: sum(rows[month] for month in names))
+        months = months_of(seen.values[:-1].tolist())
         settled[name] = replace(kinds[name], format=kinds[name].format.replace("%N", "%b"), months=months)
     return settled
 
@@ -247,7 +281,7 @@ def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     written = {
         name: partial(_by_offset, asking, name)
         for name, kind in kinds.items()
-        if kind.format.endswith("%z") and name not in asking.cells.timezones
+        if "%z" in kind.format and name not in asking.cells.timezones
     }
     noisy = asking.counts.histograms("distance from UTC", written, OFFSET * asking.share)
     zones = {name: asking.cells.timezones.get(name, "") for name in kinds}
@@ -304,12 +338,17 @@ def _is_seen(finest: Noisy, places: tuple[int, int]) -> bool:
 
 def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
     """The coarsest unit of which all seen times are whole numbers, and that the format can write."""
-    if "%q" in kind.format:
-        return Granularity.QUARTER
     if finest is None:
-        return Granularity.DAY if {"%d", "%o"} & {*re.findall("%.", kind.format)} else Granularity.MONTH
+        return Granularity(unit_of(kind.format))
     seen = np.flatnonzero(finest.values[:-1] > _SEEN * finest.sigma)
     return _GRANULARITIES[int(seen[-1]) if len(seen) else 0]
+
+
+def _without_fraction(kind: Times, unit: Granularity) -> Times:
+    """The format of whole seconds with a fraction behind them, whose digits are always zeros."""
+    if unit in (Granularity.MILLISECOND, Granularity.MICROSECOND) or kind.format in CLOCKS:
+        return kind
+    return replace(kind, format=kind.format.replace("%f", _NO_FRACTION))
 
 
 def _units(moments: Moments, read: partial[NDArray[np.datetime64]]) -> NDArray[np.float64]:

@@ -73,7 +73,7 @@ class Moments:
         granularity: see `Granularity`.
         format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
             write days and months, and `%-H` and `%-I` hours, without a leading zero; `%P` writes am and pm,
-            `Q%q` quarters, as Q1, and `%o` days as in French, of which the first is 1er.
+            `Q%q` quarters, as Q1, `%o` days as in French, of which the first is 1er, and `%G-W%V` weeks.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
         months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
     """
@@ -305,6 +305,8 @@ def time_in_format(text: str, form: str, months: tuple[str, ...] = ()) -> dateti
         text, form = _with_number(text, months), _NAMED.sub("%m", form)
     if "%o" in form:
         text, form = re.sub(r"\b1er\b", "1", text), form.replace("%o", "%d")
+    if "%V" in form and "%u" not in form:
+        text, form = f"{text} 1", f"{form} %u"
     if "%q" in form:
         text = re.sub("Q([1-4])", lambda quarter: f"Q{3 * int(quarter[1]) - 2:02d}", text)
     return datetime.strptime(text, form.replace("%-", "%").replace("%P", "%p").replace("%q", "%m"))

@@ -2,8 +2,15 @@
 
 from datetime import datetime, timedelta
 
+import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from dpmosaic.common.data.attributes.moments import format_time
+from dpmosaic.common.data.domain_files.reading import read_entry
+from dpmosaic.common.forms.date_formats import RARE_FORMATS, SHORT_DAY, USUAL_FORMATS, readings, short
+from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.party.drafting.inference import draft_file
 from dpmosaic.party.sources.source import open_source
 
@@ -224,16 +231,31 @@ def test_times_with_a_half_of_the_day_or_a_fraction_are_clocks(tmp_path, written
     assert (found["type"], found["format"]) == ("clock", form)
 
 
-@pytest.mark.parametrize(
-    ("cells", "first", "count"),
-    [
-        ([f"2020-W{1 + n % 50:02d}" for n in range(60)], "2020-W01", 53),
-        ([f"2021-W{1 + n % 50:02d}" for n in range(60)], "2021-W01", 52),
-    ],
-)
-def test_weeks_are_the_ordered_ones_of_whole_years(tmp_path, cells, first, count):
-    found = draft(tmp_path, *cells)
-    assert (found["categories"][0], len(found["categories"]), found["ordered"]) == (first, count, True)
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from([*USUAL_FORMATS, *RARE_FORMATS]), st.integers(0, 2), st.sampled_from(CALENDARS))
+@example(("%d. %N %Y", SHORT_DAY), 0, CALENDARS[30])
+def test_dates_in_every_format_are_drafted_in_one_that_writes_them_as_they_stand(
+    tmp_path_factory, formed, order, months
+):
+    form, detail = formed
+    if "%z" in form:
+        return
+    orders = list(readings(form))
+    named, of = (orders[order % len(orders)].replace("%N", "%b"), months if "%N" in form else ())
+    cells = [format_time(time, short(named, detail), of) for time in TIMES]
+    entry = draft(tmp_path_factory.mktemp("table"), *cells)
+    assert entry["type"] in ("date", "timestamp")
+    moments = read_entry("x", entry).moments
+    read, unreadable = moments.read("x", np.array(cells, dtype=object))
+    assert not unreadable.any()
+    assert moments.texts_of(read).tolist() == cells
+
+
+@pytest.mark.parametrize("written", ["%G-W%V", "KW %V/%G"])
+def test_weeks_are_dates(tmp_path, written):
+    found = draft(tmp_path, *(f"{time:{written}}" for time in TIMES))
+    # The first week begins in December.
+    assert found == moments("date", "2019-01-01", "2020-12-31", granularity="week", format=written)
 
 
 @pytest.mark.parametrize("written", ["%YQ{}", "%Y-Q{}", "Q{} %Y"])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.synthesis.learning.date_forms import OF_DIGITS, SHORT_DAY, SHORT_HOUR
+from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
+from dpmosaic.synthesis.learning.date_forms import OF_DIGITS
 from dpmosaic.synthesis.learning.forms import FORMS, LONGEST_WORD, POINT_ZERO, Form, place_of, shape_sql
 
 MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
@@ -165,6 +166,14 @@ CELLS = {
     "202113": number("{}"),
     "20210301235959": date("%Y%m%d%H%M%S"),
     "20-45-12": CODE,
+    "45.45.2012": CODE,
+    "20-03-12": date("a-b-%y"),
+    "2019-20": CODE,
+    "2019/11": date("%Y/%m"),
+    "2019-349": date("%Y-%j"),
+    "2019-W07": date("%G-W%V"),
+    "KW 07/2019": date("KW %V/%G"),
+    "Thu Jan 02 08:30:05 +0100 2020": date("%a %b %d %H:%M:%S %z %Y"),
     "October 15, 2020": date("%B %d, %Y"),
     "2020-01-31 10:05:00": date("%Y-%m-%d %H:%M:%S"),
     "2020-01-31T10:05:00Z": date("%Y-%m-%dT%H:%M:%SZ"),
@@ -193,6 +202,26 @@ CELLS = {
 }
 
 
+def is_part_of_a_year(cell):
+    if found := re.fullmatch("[0-9]{4}[-/mM]([0-9]{2})|([0-9]{1,2})/(19|20)[0-9]{2}", cell):
+        return 1 <= int(found[1] or found[2]) <= 12
+    if found := re.fullmatch("(19|20)[0-9]{2}-([0-9]{3})", cell):
+        return int(found[2]) < 400
+    return re.fullmatch("(19|20)[0-9]{2}[- ]?Q[1-4]|Q[1-4][-/ ](19|20)[0-9]{2}", cell) is not None
+
+
+def is_no_date(cell):
+    """Three numbers that are a day, a month and a year in no order."""
+    found = re.fullmatch("([0-9]{1,2})([-./])([0-9]{1,2})([-./])([0-9]{4}|[0-9]{2})", cell)
+    if not found:
+        return False
+    first, second, third = (int(found[group]) for group in (1, 3, 5))
+    orders = [(first, second), (second, first)]
+    if len(found[1]) == 2 and len(found[5]) == 2:
+        orders.append((third, second))
+    return found[2] != found[4] or not any(1 <= day <= 31 and 1 <= month <= 12 for day, month in orders)
+
+
 def shape(cell):
     """The shape of a cell as the module defines it, cut where no form needs more of it."""
     if len(cell) > LONGEST_WORD:
@@ -203,11 +232,16 @@ def shape(cell):
             usual = re.fullmatch(r"(19|20)[0-9]+|[0-9]{1,2}\.(19|20)[0-9]{2}", text)
             if usual and f"{datetime.strptime(text, form):{written}}" == text:
                 return digits
+    nines = "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
+    if is_part_of_a_year(cell):
+        return "\6" + nines
+    if is_no_date(cell):
+        return "x" + nines
     if re.fullmatch(r"[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{15}", cell):
         return "\5"
     clock = "\4" if re.fullmatch("[0-9]{1,4}(:[0-5][0-9]){1,2}|[0-9]{1,2}h[0-5][0-9]", cell) else ""
     if any("0" <= mark <= "9" for mark in cell):
-        return clock + "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
+        return clock + nines
     return cell if len(cell) <= 12 else "~"
 
 
@@ -237,7 +271,9 @@ def test_every_form_has_one_place():
 
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-LIKE_NUMBERS = st.text("0123456789.,-+/: eE%$€TZAM", max_size=30)
+LIKE_NUMBERS = st.text("0123456789.,-+/: eE%$€TZAM", max_size=30) | st.from_regex(
+    "[0-9]{1,4}[-./Mm][0-9]{1,3}([-./][0-9]{2,4})?", fullmatch=True, alphabet="0123456789-./mM"
+)
 
 
 @pytest.mark.slow

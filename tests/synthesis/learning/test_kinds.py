@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpmosaic.synthesis.learning.date_forms import SHORT_DAY, SHORT_HOUR
+from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form, place_of
 from dpmosaic.synthesis.learning.kinds import Numbers, Texts, Times, Words, kind_voted
 from dpmosaic.synthesis.learning.private_counts import Noisy

@@ -1,0 +1,261 @@
+"""The formats in which tables write dates and timestamps: one list, for drafted domains and learned ones.
+
+A format is one of `Moments`, in which a and b are a day and a month in an order that the values show, and %N
+is the name of a month that is not `%b` or `%B`. Its detail is whether a day or month, or an hour, is seen to
+have one digit. The format of a cell follows from its shape: the cell with every digit 1 to 9 written as 9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import product
+
+from .month_names import CALENDARS, ENGLISH, ENGLISH_SHORT, NAMES, Months
+
+SHORT_DAY, SHORT_HOUR = 1, 2
+"""Details, which add up; 0 where every part has two digits."""
+
+_DAYS = (
+    *("%Y-%m-%d", "%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "a/b/%Y", "a/b/%y", "a-b-%Y"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%b %d, %Y", "%B %d, %Y"),
+)
+_TIMES = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
+
+_NAMED = (
+    *("%d %b %Y", "%d. %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%d%b%Y", "%d%b%y", "%d de %b de %Y"),
+    *("%b %d, %Y", "%b %d %Y", "%Y-%b-%d", "%b-%y", "%b-%Y", "%b %Y", "%b %y", "%b/%Y", "%b/%y", "%b de %Y"),
+    *("%d %b %y", "%d. %b %y", "%Y %b", "%Y-%b"),
+)
+"""Dates with the name of a month, of any kind."""
+
+_NAMED_STAMPS = (
+    *("%d%b%Y:%H:%M:%S", "%d%b%Y:%H:%M:%S.%f", "%d%b%y:%H:%M:%S", "%d/%b/%Y:%H:%M:%S %z"),
+    *("%d %b %Y %H:%M", "%d %b %Y %H:%M:%S", "%d. %b %Y %H:%M", "%d. %b %Y, %H:%M", "%d-%b-%Y %H:%M:%S"),
+    *("%b %d %Y %I:%M%p", "%b %d, %Y, %I:%M:%S %p"),
+    *("%d %b %Y, %H:%M", "%d %b %Y, %H:%M:%S", "%d %b %Y %I:%M %p", "%d %b %Y, %I:%M %p", "%d-%b-%Y %H:%M"),
+    *("%d-%b-%y %H:%M", "%d-%b-%Y %I:%M %p", "%b %d, %Y %H:%M", "%b %d, %Y %H:%M:%S", "%b %d, %Y, %H:%M"),
+    *("%b %d, %Y %I:%M %p", "%b %d, %Y, %I:%M %p", "%b %d, %Y at %I:%M %p", "%b %d, %Y %I:%M:%S %p"),
+)
+
+OF_YEAR = "\6"
+"""What the shape of a part of a year in digits, and a year, begins with, such as 03/2021 or 2021Q1."""
+
+PARTS_OF_YEAR = (
+    "(0?[1-9]|1[0-2])/(19|20)[0-9]{2}|[0-9]{4}[-/mM](0[1-9]|1[0-2])|(19|20)[0-9]{2}-[0-3][0-9]{2}"
+    "|(19|20)[0-9]{2}[- ]?Q[1-4]|Q[1-4][-/ ](19|20)[0-9]{2}"
+)
+"""What is one: 2021-13 and 2021/22 are of no month, and 2021-400 is no day of a year."""
+
+_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
+_TWO, _FOUR = "[0-9]{2}", "[0-9]{4}"
+OF_DIGITS_ALONE = rf"[0-9]{{1,2}}([-./])[0-9]{{1,2}}[-./]({_FOUR}|{_TWO})"
+DAYS_OF_DIGITS = "|".join(
+    f"{first}{mark}{second}{mark}{third}"
+    for mark in ("-", "[.]", "/")
+    for first, second, third in (
+        *((_DAY, _MONTH, f"({_FOUR}|{_TWO})"), (_MONTH, _DAY, f"({_FOUR}|{_TWO})"), (_TWO, _MONTH, _DAY)),
+    )
+)
+"""Three numbers that may be a date, and those that are one in some order."""
+
+_RARE_DAYS = (
+    *("%Y.%m.%d", "%Y年%m月%d日", "%Y년 %m월 %d일", "%Y. %m. %d.", "%d. %m. %Y"),
+    *("%a, %d %b %Y", "%a %d %b %Y", "%a, %b %d, %Y", "%a %b %d %Y", "%A, %B %d, %Y", "%A, %d %B %Y"),
+    *("%a %Y-%m-%d", "%o %N %Y"),
+    *("%m/%Y", "%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q-%Y", "Q%q/%Y", "Q%q %Y"),
+    *("a-b-%y", "%A %d %B %Y", "%a %d.%m.%Y", "%a, %d.%m.%Y", "%Y/%m", "%Ym%m", "%YM%m", "%Y-%j"),
+    *(
+        "%G-W%V",
+        "%GW%V",
+        "%G W%V",
+        "W%V %G",
+        "W%V-%G",
+        "W%V/%G",
+        "KW %V/%G",
+        "KW%V/%G",
+        "KW%V %G",
+        "KW %V %G",
+    ),
+    *("%G-KW%V", "%G/KW%V", "%G KW%V", "%G-W%V-%u"),
+)
+_RARE_STAMPS = (
+    *("%Y.%m.%d %H:%M", "%Y.%m.%d %H:%M:%S", "%Y年%m月%d日 %H:%M", "%Y. %m. %d. %H:%M"),
+    *("a/b/%Y %I:%M %P", "a/b/%Y %I:%M:%S %P", "a/b/%Y %I:%M%p", "a/b/%Y %Hh%M", "a-b-%Y %Hh%M"),
+    *("a/b/%Y, %H:%M", "a/b/%Y, %H:%M:%S", "a/b/%Y, %I:%M %p", "a/b/%Y, %I:%M:%S %p"),
+    *("%d.%m.%Y, %H:%M", "%d.%m.%Y, %H:%M:%S", "%d. %m. %Y %H:%M"),
+    *("%Y-%m-%d %H:%M UTC", "%Y-%m-%d %H:%M:%S UTC", "%Y-%m-%d %H:%M:%S.%f UTC"),
+    *("%Y-%m-%d %H:%M:%S %z", "%Y-%m-%d %H:%M:%S.%f %z"),
+    *("%a, %d %b %Y %H:%M:%S GMT", "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y"),
+    *(
+        "%a %b %d %H:%M:%S UTC %Y",
+        "%a %b %d %H:%M:%S %z %Y",
+        "a/b/%y, %H:%M",
+        "a/b/%y, %H:%M:%S",
+        "a/b/%y, %I:%M %p",
+    ),
+    *("%d.%m.%y, %H:%M", "%d.%m.%y, %H:%M:%S", "%d.%m.%Y %H:%M Uhr", "%d.%m.%Y, %H:%M Uhr", "a-b-%y %H:%M"),
+)
+
+_TWO_DIGITS = re.compile("%Y-%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
+"""Dates whose days and months always have two digits: those of ISO 8601, SAS and mail."""
+
+
+def _usual() -> Iterator[str]:
+    for day in _DAYS:
+        gaps, zones = ((" ", "T"), ("", "Z", "%z")) if day.startswith("%Y") else ((" ",), ("",))
+        yield day
+        yield from ("".join((day, gap, time, zone)) for time, gap, zone in product(_TIMES, gaps, zones))
+    yield "%Y-%m"
+
+
+def _rare() -> Iterator[str]:
+    yield from (*_RARE_DAYS, *_RARE_STAMPS)
+    for form in (*_NAMED, *_NAMED_STAMPS):
+        yield from (form.replace("%b", name) for name in ("%b", "%B", "%N"))
+
+
+def with_details(forms: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The formats with the details that each can have."""
+    for form in forms:
+        days = (0,) if _TWO_DIGITS.search(form) or not re.search("%[dm]|a.b", form) else (0, SHORT_DAY)
+        hours = (0, SHORT_HOUR) if re.search("%[HI]", form) else (0,)
+        yield from ((form, day + hour) for day, hour in product(days, hours))
+
+
+USUAL_FORMATS = tuple(with_details(_usual()))
+"""Formats with their details."""
+
+RARE_FORMATS = tuple(dict.fromkeys(with_details(_rare())))
+"""Others."""
+
+_AS_NINES = str.maketrans("12345678", "9" * 8)
+
+_WORDS = {
+    **dict.fromkeys(NAMES, "%N"),
+    **dict.fromkeys(ENGLISH.split(), "%B"),
+    **dict.fromkeys(ENGLISH_SHORT.split(), "%b"),
+    **{datetime(2001, 1, day).strftime(code): code for code in ("%A", "%a") for day in range(1, 8)},
+    **{"AM": "%p", "PM": "%p", "am": "%P", "pm": "%P"},
+}
+"""Word -> the part of a format that writes it."""
+
+_NAME_PLACES = {name: place for place, name in enumerate(NAMES)}
+
+_FRACTION, _ZONE = (
+    re.compile(r"(:[09]{2}[.])[09]{1,9}(?![09])"),
+    re.compile("(?<=[09f ])[-+][09]{2}:?[09]{2}(?=$| [09]{4}$)"),
+)
+_WORD, _DIGITS = re.compile(r"(?<!%)[^\W\d_]+[.]?"), re.compile("[09]+")
+
+
+def _key(shape: str) -> str:
+    """The shape of dates, in which a run of digits is its length, and what is a name or a zone its code."""
+    text = _FRACTION.sub(r"\1%f", shape)
+    if ":" in text:
+        text = _ZONE.sub("%z", text)
+    return _DIGITS.sub(lambda run: str(len(run[0])), _WORD.sub(_code, text))
+
+
+def _code(word: re.Match[str]) -> str:
+    found = _WORDS.get(word[0])
+    if found is None and word[0].endswith("."):
+        return _WORDS.get(word[0][:-1], word[0][:-1]) + "."
+    return found or word[0]
+
+
+def name_in(text: str) -> int:
+    """The place in `NAMES` of the first of these that a text has; their number if it has none."""
+    for word in _WORD.finditer(text):
+        for name in (word[0], word[0].removesuffix(".")):
+            if name in _NAME_PLACES:
+                return _NAME_PLACES[name]
+    return len(NAMES)
+
+
+_PARTED = ("%m/%Y", "%Y-%m", "%Y/%m", "%Ym%m", "%YM%m", "%Y-%j")
+
+
+def _keys_of(form: str, detail: int) -> Iterator[str]:
+    """The keys of the shapes of cells in a format, of which a part has one digit if the detail says so."""
+    day, hour = ("12" if detail & one else "2" for one in (SHORT_DAY, SHORT_HOUR))
+    lengths = {"%Y": ("4",), **dict.fromkeys(("%y", "%M", "%S"), "2"), "%q": "1", "%o": ("1er",)}
+    lengths |= {**dict.fromkeys(("%d", "%m", "a", "b"), day), **dict.fromkeys(("%H", "%I"), hour)}
+    lengths |= {"%G": ("4",), "%V": ("2",), "%u": ("1",), "%j": ("3",)}
+    if detail & SHORT_DAY and re.match("a.b.%y", form):
+        # A year of two digits may be in front.
+        lengths["%y"] = "12"
+    parts = re.split(r"(%.|(?<!%)[ab](?=[/-]))", form)
+    for written in product(*(lengths.get(part, (part,)) for part in parts)):
+        yield (OF_YEAR if form in _PARTED or "%q" in form else "") + "".join(written)
+
+
+_FORMS: dict[str, tuple[str, int]] = {}
+# One digit in either part shows that a part may have one; a name may be of several kinds, as May is.
+for _names in ((), ("%B", "%b"), ("%N", "%b"), ("%N", "%B")):
+    for _one in sorted((*USUAL_FORMATS, *RARE_FORMATS), key=lambda form: form[1]):
+        for _shape in _keys_of(*_one):
+            _FORMS.setdefault(_shape.replace(*_names) if _names else _shape, _one)
+"""Key of a shape -> the format and the detail of its cells."""
+
+
+@lru_cache(maxsize=1 << 14)
+def date_in(shape: str) -> tuple[str, int] | None:
+    """The format and the detail of cells of a shape; None if they are no dates."""
+    return _FORMS.get(_key(shape))
+
+
+def short(form: str, detail: int) -> str:
+    """The format in which a day and month, or an hour, may have one digit."""
+    if detail & SHORT_DAY:
+        form = form.replace("%d", "%-d").replace("%m", "%-m")
+    return form.replace("%H", "%-H").replace("%I", "%-I") if detail & SHORT_HOUR else form
+
+
+def readings(form: str) -> Iterator[str]:
+    """The formats that one may stand for: with day and month, and a year of two digits, in every order."""
+    if form.startswith("%d.%m.%y"):
+        yield from (form, form.replace("%d.%m.%y", "%y.%m.%d"))
+        return
+    if not re.match("a.b", form):
+        yield form
+        return
+    mark, rest = form[1], form[3:]
+    yield from (f"%d{mark}%m{rest}", f"%m{mark}%d{rest}")
+    if rest.startswith(f"{mark}%y"):
+        yield f"%y{mark}%m{mark}%d{rest[3:]}"
+
+
+def months_in(texts: Iterable[str]) -> Months:
+    """The names of the months that most of some texts have."""
+    rows = Counter(map(name_in, texts))
+    return months_of([rows[place] for place in range(len(NAMES))])
+
+
+def months_of(rows: Sequence[float]) -> Months:
+    """The names of the months that most rows have.
+
+    Args:
+        rows: of each of `NAMES`.
+    """
+    known = dict(zip(NAMES, rows, strict=True))
+    return max(CALENDARS, key=lambda names: sum(known[month] for month in names))
+
+
+def formats_in(text: str) -> Iterator[str]:
+    """The formats that a cell may be in."""
+    shape = text.translate(_AS_NINES)
+    for begun in ("", OF_YEAR):
+        if (found := date_in(begun + shape)) is not None:
+            yield from readings(found[0])
+
+
+def unit_of(form: str) -> str:
+    """The unit of which dates in a format are whole numbers: quarter, month, week or day."""
+    codes = {*re.findall("%.", form.replace("-", ""))}
+    if codes & {"%d", "%o", "%j", "%u"}:
+        return "day"
+    return next((unit for code, unit in (("%q", "quarter"), ("%V", "week")) if code in codes), "month")
