@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
@@ -42,6 +41,7 @@ from ...simulations.parties.network import (
 )
 from ...simulations.tables.frames import DomainLike, Source, read_domain
 from ..bar import console_for
+from ..related.order import Ordered
 from ..related.tables import Pairs, Raw, Relations, Summaries, read_tables
 from ..unfinished import Forgotten
 from .holders import Holders, parties_of, planned_tables
@@ -54,7 +54,7 @@ def simulate_people(
     holders: Holders | str,
     relations: Relations,
     domain: Mapping[str, DomainLike],
-    order: Mapping[str, str | Literal[True]] | None = None,
+    order: Mapping[str, Ordered] | None = None,
     series: Mapping[str, str] | None = None,
     drop_incomplete: Collection[str] = (),
     summaries: Summaries | None = None,
@@ -120,7 +120,7 @@ def simulate_people(
 def read_held(
     data: Mapping[str, Source],
     relations: Relations,
-    order: Mapping[str, str | Literal[True]],
+    order: Mapping[str, Ordered],
     domain: Mapping[str, DomainLike],
     rng: np.random.Generator,
     drop_incomplete: Collection[str] = (),
@@ -130,8 +130,7 @@ def read_held(
     Raises:
         DataError: see `read_tables`; or a table with columns has no domain.
     """
-    ordered = {name: None if one is True else one for name, one in order.items()}
-    raw = read_tables(data, relations, ordered, rng, drop_incomplete)
+    raw = read_tables(data, relations, order, rng, drop_incomplete)
     for table in raw:
         if len(table.rows.columns) and table.name not in domain:
             raise DataError(
