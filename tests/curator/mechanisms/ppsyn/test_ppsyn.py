@@ -22,24 +22,19 @@ from dpmosaic.curator.mechanisms.parts.scoring import DRAFT
 from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, sequence_of
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.curator.pgm.fitting.estimation import estimate
+from support.spending import spent_by_step
 
 pytestmark = pytest.mark.slow
 
 
-def spent(measurer):
-    shares = {}
-    for charge in measurer.accountant.charges:
-        shares[charge.step] = shares.get(charge.step, 0.0) + float(charge.zcdp_rho)
-    return shares
-
-
 def test_the_budget_goes_to_one_way_marginals_scores_rounds_and_a_last_round(run, chain_table):
     fitted, measurer = run(PPSyn(), chain_table(), Budget(5.0, 1e-9))
-    granted, shares = float(measurer.accountant.granted), spent(measurer)
-    assert shares["one-way"] == pytest.approx(0.1 * granted)
-    assert shares["scores"] == pytest.approx(0.05 * granted)
-    assert sum(done.zcdp_rho for done in fitted.rounds) == pytest.approx(shares["round"])
-    assert sum(shares.values()) == pytest.approx(granted)
+    shares = spent_by_step(measurer)
+    assert shares["one-way"] == pytest.approx(0.1)
+    assert shares["scores"] == pytest.approx(0.05)
+    rounds = sum(done.zcdp_rho for done in fitted.rounds)
+    assert rounds == pytest.approx(shares["round"] * float(measurer.granted))
+    assert sum(shares.values()) == pytest.approx(1)
     for charge in measurer.accountant.charges:
         assert charge.sigmas
         assert charge.scores == (charge.step == "scores")
