@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -26,12 +25,10 @@ from .related.frames import ROWS
 from .related.keyed import keyed_domains, read_keyed
 from .related.keys import with_patterns
 from .related.making import release_tables
+from .related.order import Ordered
 from .related.public import PublicTables, without_described
 from .related.stated import with_bounds, with_pairs, with_series, with_summaries
 from .related.tables import Pairs, Raw, Relations, Summaries, read_tables
-
-Ordered = str | Literal[True]
-"""A column by which rows of a person are in order, or True for the order of the table."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +162,11 @@ def _read(
         given = {} if domain is None else domain
         if not isinstance(given, Mapping) or not set(given) <= {*data, *public.frames}:
             raise DataError("domain: expected one for each table by name, got another; name tables")
-        wanted = {name: None if one is True else one for name, one in (order or {}).items()}
         dropping = stated.drop_incomplete
         incomplete = (data if dropping else ()) if isinstance(dropping, bool) else dropping
         domains = {name: read_domain(one) for name, one in given.items() if name in data}
         references = public.listed_in(domains).references
-        tables = read_tables(data, public.relations, wanted, rng, incomplete, references)
+        tables = read_tables(data, public.relations, order or {}, rng, incomplete, references)
         return with_patterns(without_described(tables, domains), domains)
     assert key is not None
     if isinstance(per_person, str):
@@ -181,8 +177,8 @@ def _read(
         raise DataError("order: expected a column or True beside a key, got names of tables; name the column")
     if not isinstance(stated.drop_incomplete, bool):
         raise DataError("drop_incomplete: expected True or False beside a key, got names; say which")
-    names, column = tuple(per_person), None if order is True else order
-    tables = read_keyed(data, key, names, column, order is not None, rng, stated.drop_incomplete)
+    names = tuple(per_person)
+    tables = read_keyed(data, key, names, order, rng, stated.drop_incomplete)
     if domain is None:
         return tables, {}
     people, rows = tables

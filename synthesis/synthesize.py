@@ -36,10 +36,11 @@ from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
 from .metadata import advice_on, metadata_of, stated_by_metadata
 from .one_table import RuleLike, draw_release, settings_of, with_rules
-from .people import Ordered, Stated, release_people
+from .people import Stated, release_people
 from .periods.yearly import Sharing
 from .prior import Prior, PriorLike
 from .related.asked import Asked
+from .related.order import Ordered
 from .related.stated import pairs_stated
 from .related.tables import Pairs, Relations, Summaries
 from .remarks import remarks

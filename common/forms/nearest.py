@@ -11,7 +11,7 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(text, list(known), 1)), None)
 
 
-def hint(text: str, known: Iterable[str]) -> str:
-    """` (did you mean 'NAME'?)` with the nearest name, to follow the text; empty without one."""
-    found = nearest(text, known)
+def hint(name: object, known: Iterable[str]) -> str:
+    """` (did you mean 'NAME'?)` with the nearest name, to follow what stands for one; empty without one."""
+    found = nearest(str(name), known)
     return "" if found is None else f" (did you mean {str(found)!r}?)"

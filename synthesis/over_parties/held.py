@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...simulations.tables.frames import DomainLike, Source, read_domain
+from ..related.order import Ordered
 from ..related.public import PublicTables
 from ..related.tables import Raw, Relations, read_tables
 
@@ -33,7 +33,7 @@ class Held:
 def read_held(
     data: Mapping[str, Source],
     relations: Relations,
-    order: Mapping[str, str | Literal[True]],
+    order: Mapping[str, Ordered],
     domain: Mapping[str, DomainLike],
     rng: np.random.Generator,
     drop_incomplete: Collection[str] = (),
@@ -48,8 +48,7 @@ def read_held(
     held = {name: one for name, one in data.items() if name not in known.frames}
     domains = {name: read_domain(one) for name, one in domain.items() if name not in known.frames}
     known = known.listed_in(domains)
-    ordered = {name: None if one is True else one for name, one in order.items()}
-    raw = read_tables(held, known.relations, ordered, rng, drop_incomplete, known.references)
+    raw = read_tables(held, known.relations, order, rng, drop_incomplete, known.references)
     for table in raw:
         if table.open_columns and table.name not in domain:
             raise DataError(

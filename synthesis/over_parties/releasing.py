@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.related.joint import joint_domain
@@ -39,6 +38,7 @@ from ...simulations.parties.network import (
 )
 from ...simulations.tables.frames import DomainLike, Source
 from ..bar import console_for
+from ..related.order import Ordered
 from ..related.tables import Pairs, Raw, Relations, Summaries
 from ..unfinished import Forgotten
 from .held import read_held
@@ -52,7 +52,7 @@ def simulate_people(
     holders: Holders | str,
     relations: Relations,
     domain: Mapping[str, DomainLike],
-    order: Mapping[str, str | Literal[True]] | None = None,
+    order: Mapping[str, Ordered] | None = None,
     series: Mapping[str, str] | None = None,
     drop_incomplete: Collection[str] = (),
     public: Collection[str] = (),

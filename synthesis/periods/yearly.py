@@ -266,7 +266,7 @@ def _knowledge(
         return found
     named = tuple(map(str, people.rows.columns))
     # They are in order, so that nothing is drawn.
-    published = read_keyed(earlier.rows, earlier.names.name, named, order, True, np.random.default_rng(0))
+    published = read_keyed(earlier.rows, earlier.names.name, named, order, np.random.default_rng(0))
     return replace(found, last=PeriodBefore.of(published, one_before, period, own, before))
 
 

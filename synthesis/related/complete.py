@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.errors import DataError
 from ...curator.results.keys import keys_as_texts
-from .order import has_order
+from .order import Ordered, has_order
 
 
 def with_keys_read(
@@ -42,7 +42,9 @@ def with_keys_read(
     return rows.assign(**read) if read else rows
 
 
-def without_incomplete(name: str, rows: pd.DataFrame, keys: Sequence[str], order: str | None) -> pd.DataFrame:
+def without_incomplete(
+    name: str, rows: pd.DataFrame, keys: Sequence[str], order: Ordered | None
+) -> pd.DataFrame:
     """The rows of a table that have all that binds them.
 
     Whether a row stays depends on the rows of its person alone, so that it is the same in every table that
@@ -52,12 +54,12 @@ def without_incomplete(name: str, rows: pd.DataFrame, keys: Sequence[str], order
         name: of the table.
         rows: the table, with its keys read.
         keys: columns of keys.
-        order: column of the order; None if it has none.
+        order: of its rows; None if it has none.
 
     Raises:
         DataError: none has.
     """
-    kept = has_order(rows[order]) if order else np.ones(len(rows), dtype=bool)
+    kept = has_order(rows[order]) if isinstance(order, str) else np.ones(len(rows), dtype=bool)
     for key in keys:
         kept = kept & rows[key].notna().to_numpy()
     if len(rows) and not kept.any():

@@ -14,6 +14,7 @@ from ...curator.results.keys import keys_as_texts
 from ...simulations.tables.frames import Source
 from .complete import without_incomplete
 from .frames import ROWS, frame_of
+from .order import Ordered
 from .tables import Raw, read_tables
 
 PEOPLE = "people"
@@ -24,8 +25,7 @@ def read_keyed(
     data: Source,
     key: str,
     per_person: tuple[str, ...],
-    column: str | None,
-    ordered: bool,
+    order: Ordered | None,
     rng: np.random.Generator,
     drop_incomplete: bool = False,
 ) -> tuple[Raw, ...]:
@@ -35,36 +35,32 @@ def read_keyed(
         data: the table.
         key: column that names the person of each row.
         per_person: columns that are the same in all rows of a person; people have the first one.
-        column: by which rows of a person are in order; None for the order of the table.
-        ordered: whether their order means something.
+        order: of the rows of a person; None if it means nothing.
         rng: see `read_tables`.
         drop_incomplete: whether rows without a key or a value of the order are left out.
     """
     rows, storage = frame_of(ROWS, data)
-    columns = rows.columns
-    for named in (key, *per_person):
-        if named not in rows.columns:
-            raise DataError(
-                f"expected the column {named!r}, found none{hint(named, map(str, rows.columns))}; fix "
-                "the name"
-            )
-    if column is not None and column in per_person:
+    columns = tuple(map(str, rows.columns))
+    for named in (key, *per_person, *([] if order is None or order is True else [order])):
+        if named not in columns:
+            raise DataError(f"expected the column {named!r}, found none{hint(named, columns)}; fix the name")
+    if order in per_person:
         raise DataError(
-            f"order: expected a column that differs between rows of a person, got {column!r}; name another"
+            f"order: expected a column that differs between rows of a person, got {order!r}; name another"
         )
     if key in per_person:
         raise DataError(f"per_person: expected columns beside the key, got {key!r}; leave it out")
     rows = rows.assign(**{key: keys_as_texts(rows[key])})
     if drop_incomplete:
-        rows = without_incomplete(ROWS, rows, [key], column)
+        rows = without_incomplete(ROWS, rows, [key], order)
     people = rows[[key, *per_person]][~rows[key].duplicated()]
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
-        {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng
+        {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: order} if order is not None else {}, rng
     )
     # They come back as the one table that they are.
     whose, those = tables
-    return replace(whose, columns=()), replace(those, storage=storage, columns=tuple(map(str, columns)))
+    return replace(whose, columns=()), replace(those, storage=storage, columns=columns)
 
 
 def keyed_domains(domain: Domain, key: str, per_person: tuple[str, ...]) -> dict[str, Domain]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -9,26 +11,28 @@ from numpy.typing import NDArray
 from ...common.data.values import read_numbers, text_of
 from ...common.errors import DataError
 
+Ordered = str | Literal[True]
+"""A column by which rows of a person are in order, or True for the order of the table."""
+
 
 def places_in_order(
     name: str,
     rows: pd.DataFrame,
     parent: NDArray[np.int64],
-    column: str | None,
-    ordered: bool,
+    order: Ordered | None,
     rng: np.random.Generator,
 ) -> NDArray[np.intp]:
     """Places of the rows, those of one parent beside each other in their order, or in a random one."""
-    if not ordered:
+    if order is None:
         return np.lexsort((rng.permutation(len(rows)), parent))
-    if column is None:
+    if order is True:
         return np.argsort(parent, kind="stable")
-    values = rows[column]
+    values = rows[order]
     written = _is_written(values)
     texts = _texts(values) if written else []
     if "" in texts or (not written and values.isna().any()):
         raise DataError(
-            f"{name}: expected a value of the order {column!r} in every row, found a row without; leave such "
+            f"{name}: expected a value of the order {order!r} in every row, found a row without; leave such "
             "rows out by drop_incomplete, or order by another column"
         )
     if written:
@@ -41,7 +45,7 @@ def places_in_order(
             values = pd.Series(pd.to_datetime(texts, errors="coerce", format="mixed", utc=True))
         if mixed or values.isna().any():
             raise DataError(
-                f"{name}: expected numbers, dates or timestamps in the order {column!r}, found others; order "
+                f"{name}: expected numbers, dates or timestamps in the order {order!r}, found others; order "
                 "by another column"
             )
     return np.lexsort((values.to_numpy(), parent))

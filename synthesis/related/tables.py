@@ -21,7 +21,7 @@ from ...curator.results.storage import Storage
 from ...simulations.tables.frames import Source
 from .complete import with_keys_read, without_incomplete
 from .frames import frame_of
-from .order import places_in_order
+from .order import Ordered, places_in_order
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
@@ -96,7 +96,7 @@ class Link:
 def read_tables(
     data: Mapping[str, Source],
     relations: Relations,
-    order: Mapping[str, str | None],
+    order: Mapping[str, Ordered],
     rng: np.random.Generator,
     drop_incomplete: Collection[str] = (),
     references: Mapping[str, Sequence[CategoricalAttribute]] = _NO_REFERENCES,
@@ -106,7 +106,7 @@ def read_tables(
     Args:
         data: the tables by name.
         relations: which belong to which.
-        order: for a table whose rows have an order, the column that says it, or None for that of its rows.
+        order: of the rows of each table that have one.
         rng: puts rows without an order into one.
         drop_incomplete: the tables whose rows without a key, a parent or a value of the order are left out.
         references: for some tables, their columns that hold keys of public ones.
@@ -134,14 +134,15 @@ def read_tables(
         foreign = link.foreign if link else ""
         listed = references.get(name, ())
         public = [one.name for one in listed]
-        _check_columns(name, rows, key, link, order.get(name), public)
+        ordered = order.get(name)
+        _check_columns(name, rows, key, link, ordered, public)
         rows = with_keys_read(rows, key, foreign, found[link.parent].keys if link else pd.Index([]), listed)
         if name in drop_incomplete:
-            rows = without_incomplete(name, rows, [*filter(None, (key, foreign)), *public], order.get(name))
-        for column in public:
-            if rows[column].isna().any():
+            rows = without_incomplete(name, rows, [*filter(None, (key, foreign)), *public], ordered)
+        for referring in public:
+            if rows[referring].isna().any():
                 raise DataError(
-                    f"{name}: expected in {column!r} a key of the public table in every row, found a row "
+                    f"{name}: expected in {referring!r} a key of the public table in every row, found a row "
                     "without; add it there, or leave such rows out by drop_incomplete"
                 )
         places, parent = np.arange(len(rows)), np.arange(len(rows))
@@ -152,7 +153,7 @@ def read_tables(
                     "without one; add their parents, or leave such rows out by drop_incomplete"
                 )
             parent = rows[foreign].to_numpy(np.int64)
-            places = places_in_order(name, rows, parent, order.get(name), name in order, rng)
+            places = places_in_order(name, rows, parent, ordered, rng)
             parent = parent[places]
         rows = rows.iloc[places].reset_index(drop=True)
         found[name] = Raw(
@@ -165,7 +166,7 @@ def read_tables(
             keys=index_of_keys(name, key, rows[key]) if key else pd.Index([]),
             owner=link.parent if link else "",
             foreign=foreign,
-            order=(order[name] or "") if name in order else None,
+            order="" if ordered is True else ordered,
             references=tuple(listed),
         )
     return tuple(found.values())
@@ -184,7 +185,7 @@ def _check_columns(
     rows: pd.DataFrame,
     key: str,
     link: Link | None,
-    order: str | None,
+    order: Ordered | None,
     references: Sequence[str],
 ) -> None:
     """Refuses a table in which a column that binds it is missing, or serves twice."""
@@ -199,12 +200,13 @@ def _check_columns(
             f"{name}: expected {key!r} to name rows of one table, got it as its own key and that of a public "
             f"table; take that out of the relations of {name!r}"
         )
-    if order and order in (key, foreign, *references):
+    bound = [*filter(None, (key, foreign)), *references]
+    if order in bound:
         raise DataError(f"{name}: expected an order by a column that is no key, got {order!r}; name another")
     if key:
         check_name(key)
     held = list(map(str, rows.columns))
-    for column in filter(None, (key, foreign, order, *references)):
+    for column in bound if order is None or order is True else [*bound, order]:
         if column not in held:
             raise DataError(
                 f"{name}: expected the column {column!r}, found none{hint(column, held)}; fix the "

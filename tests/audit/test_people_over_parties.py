@@ -26,6 +26,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from support.messages import DEALERS
 from support.parties import cut, layout, measurer_over
 from support.people import CLIQUES, DOMAIN, people_of
+from support.taps import Sizes
 
 GROUPS = ("abcd", "ac bd", "c abd", "d ab c", "a b c d")
 UNIT = PrivacyUnit(Adjacency.ZERO_OUT, ALL_ROWS)
@@ -137,28 +138,6 @@ def test_brute_force_finds_a_planted_fault(fault, monkeypatch):
     assert largest_change([7, 3], "ac bd") <= 1
     fault(monkeypatch)
     assert largest_change([7, 3], "ac bd") > 1
-
-
-class Sizes:
-    """A link whose messages are measured."""
-
-    seen = ()
-
-    def __init__(self, link):
-        self.link = link
-
-    def call(self, method, requests):
-        def measured():
-            for request in requests:
-                Sizes.seen.append((method, "in", len(request)))
-                yield request
-
-        for reply in self.link.call(method, measured()):
-            Sizes.seen.append((method, "out", len(reply)))
-            yield reply
-
-    def __getattr__(self, name):
-        return getattr(self.link, name)
 
 
 def transcript(rows, grid):

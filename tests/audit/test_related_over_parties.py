@@ -25,10 +25,11 @@ from dpmosaic.synthesis.over_parties.held import read_held
 from dpmosaic.synthesis.over_parties.holders import Holders, parties_of, planned_tables
 from dpmosaic.synthesis.over_parties.releasing import _Parts
 from support.related import DOMAINS, ORDER, RELATIONS
+from support.taps import Sizes
 
 UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
 ALL = ("patients", "stays", "codes")
-ORDERS = {**ORDER, "codes": None}
+ORDERS = {**ORDER, "codes": True}
 """No order is drawn, so that rows of others stay as they are."""
 HOLDERS = {"whole": (ALL,), "apart": (("patients",), ("stays", "codes"))}
 
@@ -178,25 +179,6 @@ def one_event_counted_twice(monkeypatch):
 def test_brute_force_finds_a_planted_fault(grid, fault, monkeypatch):
     fault(monkeypatch)
     assert largest_change([5, 3], grid) > 1
-
-
-class Sizes:
-    """A link whose messages are measured."""
-
-    seen = ()
-
-    def __init__(self, link):
-        self.link = link
-
-    def call(self, method, requests):
-        def measured():
-            for request in requests:
-                Sizes.seen.append((method, "in", len(request)))
-                yield request
-
-        for reply in self.link.call(method, measured()):
-            Sizes.seen.append((method, "out", len(reply)))
-            yield reply
 
 
 def transcript(numbers, held, table, protocol="masked"):

@@ -16,6 +16,7 @@ from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network.network import Daemon, program
 from support.edits import edit
+from support.waiting import wait_until
 
 POLICY = """
 [source]
@@ -290,10 +291,7 @@ def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution
     daemon = institution.serve()
     assert institution.dpmosaic(*asked, "--address", daemon.address()) == "SERVING\n"
     (institution.party / "rows.csv").unlink()
-    until = time.monotonic() + 120
-    while all(event["code"] != "NOT_SERVING" for event in daemon.events()):
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    wait_until(lambda: any(event["code"] == "NOT_SERVING" for event in daemon.events()))
     assert "NOT_SERVING" in institution.dpmosaic(*asked, "--address", daemon.address(), fails=True)
 
 

@@ -2,7 +2,6 @@ import contextlib
 import json
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pandas as pd
@@ -23,6 +22,7 @@ from dpmosaic.simulations.local_network import network as module
 from dpmosaic.simulations.local_network.network import LocalNetwork, begin, program
 from dpmosaic.simulations.parties.people import Overlap, link_tables
 from support.edits import edit
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -202,16 +202,12 @@ def test_parties_end_when_their_network_is_killed(tmp_path, network_of):
         started.kill()
         started.wait()
         started.stdout.close()
-    until = time.monotonic() + 120
     for name in network.all_names:
-        log = network.party(name) / "log.jsonl"
-        while '"stopped"' not in log.read_text() and time.monotonic() < until:
-            time.sleep(0.05)
-        assert json.loads(log.read_text().splitlines()[-1])["event"] == "stopped"
+        party = network.party(name)
+        wait_until(lambda log=party / "log.jsonl": '"stopped"' in log.read_text())
+        assert json.loads((party / "log.jsonl").read_text().splitlines()[-1])["event"] == "stopped"
         # A daemon holds its folder while it runs, and a moment longer than it writes to its log.
-        while not claimable(network.party(name)) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert claimable(network.party(name))
+        wait_until(lambda party=party: claimable(party))
 
 
 def test_refuses_a_folder_that_is_not_empty(tmp_path, network_of):

@@ -10,8 +10,8 @@ import pytest
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.local_network.network import Daemon, program
 from support.edits import edit
-from support.mailboxes import wait_until
 from support.middleboxes import Authority
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

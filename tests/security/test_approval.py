@@ -21,6 +21,13 @@ def shown(operator):
     return json.loads(operator.run("show", RELEASE_ID, "--json"))
 
 
+def approve_and_begin(operator, party):
+    with pytest.raises(PolicyError, match="waits"):
+        proposed(party, operator.alone())
+    operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
+    proposed(party, operator.alone())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "release_id",
@@ -60,10 +67,7 @@ def test_a_long_text_cannot_begin_a_line_that_looks_like_another_entry(operator)
 @pytest.mark.slow
 def test_a_denial_stops_a_running_release(operator):
     with operator.serving() as (party, ledger):
-        with pytest.raises(PolicyError, match="waits"):
-            proposed(party, operator.alone())
-        operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
-        proposed(party, operator.alone())
+        approve_and_begin(operator, party)
         list(party.answer(QUERY))
         spent = ledger.cost_of(RELEASE_ID)
         operator.run("deny", RELEASE_ID, "--reason", "withdrawn")
@@ -94,10 +98,7 @@ def test_a_denial_also_stops_a_release_that_nobody_had_to_approve(tmp_path):
 @pytest.mark.slow
 def test_a_denial_of_a_certified_release_says_that_it_comes_too_late(operator):
     with operator.serving() as (party, ledger):
-        with pytest.raises(PolicyError, match="waits"):
-            proposed(party, operator.alone())
-        operator.run("approve", RELEASE_ID, "--yes", "--reason", "a trial")
-        proposed(party, operator.alone())
+        approve_and_begin(operator, party)
         claim = Claim(RELEASE_ID, bytes(32), float(ledger.cost_of(RELEASE_ID)))
         party.certify(claim)
         before = shown(operator)

@@ -19,6 +19,7 @@ from dpmosaic.curator.parties.over_https.server import MailboxServer
 from dpmosaic.party.serving.collecting import Collector
 from dpmosaic.party.serving.https import Place
 from dpmosaic.simulations.contracts.trial import Trial
+from support.waiting import wait_until
 
 RELEASE = "ab" * 16
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
@@ -31,14 +32,6 @@ def trial_table():
     """The table of the trial."""
     rng = np.random.default_rng(3)
     return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 300) for n in DOMAIN.sizes]))
-
-
-def wait_until(holds, seconds=60.0):
-    """Waits until something holds, which other threads bring about."""
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.02)
 
 
 class Post:

@@ -54,6 +54,28 @@ class Tap:
         yield from replies
 
 
+class Sizes:
+    """A connection whose messages are measured: method, direction and size of each, in order."""
+
+    seen = ()
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def call(self, method, requests):
+        def measured():
+            for request in requests:
+                Sizes.seen.append((method, "in", len(request)))
+                yield request
+
+        for reply in self.connection.call(method, measured()):
+            Sizes.seen.append((method, "out", len(reply)))
+            yield reply
+
+    def __getattr__(self, name):
+        return getattr(self.connection, name)
+
+
 class Wire:
     """The messages that a curator has seen so far, and its alteration of openings."""
 

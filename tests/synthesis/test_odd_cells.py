@@ -118,7 +118,7 @@ def test_any_cell_of_a_key_has_a_text(cell):
 def test_any_cell_of_an_order_is_read_or_refused(name, cell):
     rows = column_with(name, cell).assign(id=[place // 2 for place in range(41)], b=1)
     with contextlib.suppress(DataError):
-        read_keyed(rows, "id", (), "a", True, np.random.default_rng(1))
+        read_keyed(rows, "id", (), "a", np.random.default_rng(1))
 
 
 FAR = [0, 10**9, 2**62, -(2**62), None]

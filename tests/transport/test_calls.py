@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -27,6 +28,7 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import GrpcConnection, RetryPolicy
 from dpmosaic.party.serving.server import PartyServer
 from support.terms import RELEASE_ID, terms_for, terms_of
+from support.waiting import wait_until
 
 TERMS = terms_of()
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
@@ -35,19 +37,12 @@ DELIVERY = streams.encode_delivery(
 )
 
 
-class Scripted:
-    """A servicer that runs the functions of a test."""
-
-    def __init__(self, serve):
-        self.serve = serve
-
-
 def refusing(error):
     def serve(method, requests, caller):
         raise error
         yield
 
-    return Scripted(serve)
+    return SimpleNamespace(serve=serve)
 
 
 def reading():
@@ -59,20 +54,11 @@ def reading():
             pass
         yield codec.encode(Acknowledgement())
 
-    return Scripted(serve)
+    return SimpleNamespace(serve=serve)
 
 
 def calls_of(party):
     return [event for event in party.events if event.event == "call"]
-
-
-def wait_for(condition):
-    until = time.monotonic() + 60
-    while not condition():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 @pytest.mark.parametrize(
@@ -211,7 +197,7 @@ def test_a_party_that_does_not_finish_in_time_is_unavailable(loopback):
         release.wait(60)
         yield b""
 
-    connection = loopback(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.2, tries=3))
+    connection = loopback(SimpleNamespace(serve=serve)).dial(retry_policy=RetryPolicy(call_s=0.2, tries=3))
     with pytest.raises(errors.PartyUnavailable, match="did not finish in time"):
         list(connection.call("Answer", [b""]))
     release.set()
@@ -225,7 +211,7 @@ def test_an_error_in_the_callers_requests_is_raised_at_the_caller(loopback):
     party = loopback(reading())
     with pytest.raises(errors.PartyUnavailable, match="another party went away"):
         list(party.dial().call("Deliver", frames()))
-    assert wait_for(lambda: calls_of(party))
+    wait_until(lambda: calls_of(party))
     assert calls_of(party)[0].code == "CANCELLED"
 
 
@@ -238,7 +224,7 @@ def test_replies_wait_for_a_curator_that_reads_slowly(loopback):
             made.append(number)
             yield bytes(FRAME_BYTES)
 
-    replies = loopback(Scripted(serve)).dial().call("Open", [b""])
+    replies = loopback(SimpleNamespace(serve=serve)).dial().call("Open", [b""])
     next(replies)
     time.sleep(0.5)
     ahead = len(made)
@@ -251,11 +237,11 @@ def test_a_call_that_the_curator_cancels_ends_at_the_party(loopback):
         while True:
             yield bytes(1000)
 
-    party = loopback(Scripted(serve))
+    party = loopback(SimpleNamespace(serve=serve))
     replies = party.dial().call("Open", [b""])
     next(replies)
     replies.close()
-    assert wait_for(lambda: calls_of(party))
+    wait_until(lambda: calls_of(party))
     assert calls_of(party)[0].code == "CANCELLED"
 
 
@@ -268,7 +254,7 @@ def test_a_party_that_stops_finishes_what_is_under_way(loopback):
         time.sleep(0.3)
         yield b"done"
 
-    party = loopback(Scripted(serve))
+    party = loopback(SimpleNamespace(serve=serve))
     replies = []
     thread = threading.Thread(target=lambda: replies.extend(party.dial().call("Answer", [b""])))
     thread.start()
@@ -286,7 +272,7 @@ def test_a_call_under_way_and_its_connection_outlive_the_certificates_that_they_
         assert renewed.wait(60)
         yield b"done"
 
-    party = loopback(Scripted(serve))
+    party = loopback(SimpleNamespace(serve=serve))
     connection = party.dial(retry_policy=RetryPolicy(call_s=120, tries=1))
     replies = []
     thread = threading.Thread(target=lambda: replies.extend(connection.call("Answer", [b""])))
@@ -317,9 +303,9 @@ def test_health_follows_the_real_state(loopback):
     state = health_pb2.HealthCheckResponse
     assert status() == state.SERVING
     broken.set()
-    assert wait_for(lambda: status() == state.NOT_SERVING)
+    wait_until(lambda: status() == state.NOT_SERVING)
     broken.clear()
-    assert wait_for(lambda: status() == state.SERVING)
+    wait_until(lambda: status() == state.SERVING)
     channel.close()
     assert [(event.code, event.reason) for event in party.events if event.event == "health"] == [
         ("SERVING", ""),

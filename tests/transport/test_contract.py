@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,18 +15,11 @@ from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.attachment import Attachment
-from support.mailboxes import wait_until
 from support.terms import RELEASE_ID, terms_for, terms_of
+from support.waiting import wait_until
 
 TERMS = terms_of()
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
-
-
-class Scripted:
-    """A servicer that runs the functions of a test."""
-
-    def __init__(self, serve):
-        self.serve = serve
 
 
 class ConnectionContract:
@@ -68,7 +62,7 @@ class ConnectionContract:
                 raise kind("fix the plan")
             yield b"fine"
 
-        connection = start(Scripted(serve)).dial()
+        connection = start(SimpleNamespace(serve=serve)).dial()
         with pytest.raises(kind, match="party 'north': fix the plan") as arrived:
             list(connection.call("Answer", [b""]))
         assert type(arrived.value) is kind
@@ -79,7 +73,7 @@ class ConnectionContract:
             raise ValueError("row 7 holds 1234567")
             yield
 
-        party = start(Scripted(serve))
+        party = start(SimpleNamespace(serve=serve))
         with pytest.raises(errors.PartyUnavailable) as arrived:
             list(party.dial().call("Answer", [b""]))
         assert "1234567" not in str(arrived.value) + str(party.events)
@@ -90,7 +84,7 @@ class ConnectionContract:
                 yield bytes([number]) + frame
 
         sent = (bytes(FRAME_BYTES) for _ in range(7))
-        replies = list(start(Scripted(serve)).dial().call("Deliver", sent))
+        replies = list(start(SimpleNamespace(serve=serve)).dial().call("Deliver", sent))
         assert [reply[0] for reply in replies] == list(range(7))
         assert {len(reply) for reply in replies} == {FRAME_BYTES + 1}
 
@@ -102,7 +96,7 @@ class ConnectionContract:
             yield b"first"
             raise errors.PartyUnavailable("another party went away")
 
-        connection = start(Scripted(serve)).dial()
+        connection = start(SimpleNamespace(serve=serve)).dial()
         with pytest.raises(errors.PartyUnavailable, match="another party went away"):
             list(connection.call("Deliver", frames()))
         assert list(connection.call("Describe", [b"", b""])) == [bytes(2)]
@@ -113,7 +107,7 @@ class ConnectionContract:
             list(requests)
             yield from itertools.repeat(b"more", 1000)
 
-        connection = start(Scripted(serve)).dial()
+        connection = start(SimpleNamespace(serve=serve)).dial()
         for _ in range(3):
             replies = connection.call("Open", [b""])
             assert next(replies) == b"more"
@@ -125,7 +119,7 @@ class ConnectionContract:
             for _ in range(3):
                 yield request
 
-        connection = start(Scripted(serve)).dial()
+        connection = start(SimpleNamespace(serve=serve)).dial()
         first, second = (connection.call("Answer", [name]) for name in (b"a", b"b"))
         pairs = list(zip(first, second, strict=True))
         assert pairs == [(b"a", b"b")] * 3
@@ -138,7 +132,9 @@ class ConnectionContract:
             over.wait(60)
             yield b""
 
-        connection = start(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=60))
+        connection = start(SimpleNamespace(serve=serve)).dial(
+            retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=60)
+        )
         with pytest.raises(errors.PartyUnavailable, match="finish in time"):
             list(connection.call("Answer", [b""]))
         over.set()

@@ -9,8 +9,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.over_https.listening import tls_of
 from dpmosaic.simulations.local_network.ports import free_port
-from support.mailboxes import NAMES, TRIAL, Post, trial_table, wait_until
+from support.mailboxes import NAMES, TRIAL, Post, trial_table
 from support.middleboxes import IDLE_S, Authority, Resetting, haproxy, nginx, squid
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,6 @@ import base64
 import contextlib
 import socket
 import threading
-import time
 
 import pytest
 
@@ -14,6 +13,7 @@ from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import GrpcConnection, RetryPolicy
 from dpmosaic.party.policies.serve import SERVE, Serve
+from support.waiting import wait_until
 
 
 class Proxy:
@@ -144,10 +144,7 @@ def test_a_party_says_that_the_proxy_wants_a_password_and_not_that_the_curator_i
     monkeypatch.setenv("PROXY_LOGIN", "zoë:another")
     proxy = served(asking, login).proxy_url(tmp_path)
     party = arrival(proxy=proxy)
-    deadline = time.monotonic() + 120
-    while not (told := [event.reason for event in party.events if event.reason]):
-        assert time.monotonic() < deadline, "nothing was told"
-        time.sleep(0.05)
+    told = wait_until(lambda: [event.reason for event in party.events if event.reason])
     assert "the proxy of [serve] asks for a user and a password" in told[0]
     assert "proxy_login" in told[0]
     assert "another" not in "".join(told)

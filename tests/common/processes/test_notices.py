@@ -11,6 +11,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.forms.tables import Key, Table, check_file
 from dpmosaic.common.processes import notices
 from dpmosaic.common.processes.notices import APPROVAL_WAITS, FORM, Notifier, Notify
+from support.serving import Handler, serving
 
 pytestmark = pytest.mark.slow
 
@@ -35,29 +36,21 @@ class Failures(list):
         return self
 
 
-class Webhook(http.server.BaseHTTPRequestHandler):
+class Webhook(Handler):
     """Answers with the statuses of its server, one after another; keeps what was posted."""
 
     def do_POST(self):
-        self.server.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.server.posted.append(self.posted())
         self.send_response(self.server.statuses.pop(0))
         self.send_header("Location", "/elsewhere")
         self.end_headers()
 
-    def log_message(self, *_):
-        pass
-
 
 @pytest.fixture
 def webhook():
-    server = http.server.HTTPServer(("127.0.0.1", 0), Webhook)
-    server.posted, server.statuses = [], []
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(http.server.HTTPServer(("127.0.0.1", 0), Webhook)) as server:
+        server.posted, server.statuses = [], []
+        yield server
 
 
 def sent(settings, failed, pauses_s=(0.0, 0.0)):

@@ -14,6 +14,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.wire import reloading
 from dpmosaic.common.wire.reloading import Certificates
 from dpmosaic.common.wire.tls import TlsSide
+from support.waiting import wait_until
 
 KEY = new_tls_key()
 NORTH, CURATOR, OTHER = (self_signed(name, KEY, datetime.now(UTC)) for name in ("north", "curator", "other"))
@@ -43,10 +44,7 @@ class Port:
         return link
 
     def wait_for(self, kind):
-        until = time.monotonic() + 60
-        while not self.events or not isinstance(self.events[-1], kind):
-            assert time.monotonic() < until, f"expected {kind}, got {self.events}"
-            time.sleep(0.01)
+        wait_until(lambda: self.events and isinstance(self.events[-1], kind))
 
 
 @pytest.fixture

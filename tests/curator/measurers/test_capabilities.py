@@ -1,7 +1,5 @@
 """Capabilities that a mechanism needs beyond measuring are refused if a measurer lacks them."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
@@ -18,25 +16,9 @@ from dpmosaic.curator.measurers.capabilities import (
     showing_marginals,
     showing_records,
 )
-from dpmosaic.curator.measurers.measurer import Measurer
+from support.measurers import Bare
 
 TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
-
-
-class Bare(Measurer):
-    """A measurer without measurements."""
-
-    def __init__(self):
-        super().__init__(TABLE.domain, TABLE.record_count, Fraction(1))
-
-    def expected_sigma(self, view, zcdp_rho):
-        return 1.0
-
-    def _charge(self, query):
-        raise NotImplementedError
-
-    def _answer(self, query, charge):
-        raise NotImplementedError
 
 
 class Holding(Bare, HoldsRecords):

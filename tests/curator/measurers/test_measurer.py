@@ -4,26 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.budget import Charge
-from dpmosaic.curator.measurers.measurer import Measurer
-
-
-class Bare(Measurer):
-    """A measurer without measurements."""
-
-    def __init__(self):
-        super().__init__(Domain.coded({"a": 2}), 3, Fraction(1))
-
-    def expected_sigma(self, view, zcdp_rho):
-        return 1.0
-
-    def _charge(self, query):
-        raise NotImplementedError
-
-    def _answer(self, query, charge):
-        raise NotImplementedError
+from support.measurers import Bare
 
 
 def test_charges_add_up_within_the_grant():

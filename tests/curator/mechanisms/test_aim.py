@@ -15,6 +15,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.mechanisms.aim import AIM, LAST_SCORES, SCORED
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
+from support.spending import spent_by_step
 
 pytestmark = pytest.mark.slow
 
@@ -83,19 +84,18 @@ def test_a_round_that_learns_little_quadruples_the_cost_of_the_next(run, chain_t
 
 def test_the_budget_goes_to_one_way_marginals_rounds_scores_and_a_last_round(run, chain_table):
     fitted, measurer = run(AIM(alpha=0.8), chain_table(), BUDGET)
-    spent = {}
     for charge in measurer.accountant.charges:
         assert charge.sigmas
         assert charge.scores == charge.step.endswith("scores")
-        spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
-    granted, rounds = float(measurer.accountant.granted), sum(done.zcdp_rho for done in fitted.rounds)
-    per_round = (1 - LAST_SCORES) * granted / (16 * 4)
+    spent = spent_by_step(measurer)
+    rounds = sum(done.zcdp_rho for done in fitted.rounds) / float(measurer.granted)
+    per_round = (1 - LAST_SCORES) / (16 * 4)
     assert spent["one-way"] == pytest.approx(0.8 * 4 * per_round)
     assert spent["round"] == pytest.approx(0.8 * rounds)
     assert spent["first scores"] == pytest.approx(5 * 0.2 * per_round)
     assert spent["scores"] == pytest.approx(0.2 * rounds)
-    assert spent["last scores"] == pytest.approx(LAST_SCORES * granted)
-    assert sum(spent.values()) == pytest.approx(granted)
+    assert spent["last scores"] == pytest.approx(LAST_SCORES)
+    assert sum(spent.values()) == pytest.approx(1)
 
 
 def test_the_models_limit_grows_with_the_budget_spent(run, wide_table):

@@ -15,6 +15,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.mechanisms.mst import MST, spanning_tree
 from dpmosaic.curator.mechanisms.parts.bounds import ScoredDistance
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
+from support.spending import spent_by_step
 
 BUDGET = Budget(4.0, 1e-9)
 NAMES = "abcdefgh"
@@ -57,11 +58,7 @@ def test_measures_every_attribute_and_a_tree_with_the_dependent_pairs(run, pairs
 
 def test_its_budget_is_split_as_stated(run, chain_table):
     _, measurer = run(MST(one_way=0.2, scores=0.3), chain_table(), BUDGET)
-    spent = {}
-    for charge in measurer.accountant.charges:
-        spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
-    granted = float(measurer.accountant.granted)
-    assert spent == pytest.approx({"one-way": 0.2 * granted, "scores": 0.3 * granted, "tree": granted / 2})
+    assert spent_by_step(measurer) == pytest.approx({"one-way": 0.2, "scores": 0.3, "tree": 0.5})
 
 
 def test_bounds_hold_for_measured_and_unmeasured_pairs(run, chain_table):

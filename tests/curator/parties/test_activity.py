@@ -1,5 +1,4 @@
 import json
-import time
 from io import StringIO
 
 import pytest
@@ -9,6 +8,7 @@ from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.curator.mechanisms.parts.fitted import Progress
 from dpmosaic.curator.parties.activity import AWAY, IDLE, Activity
 from dpmosaic.curator.releasing.progress import parties, progress_bar, progress_lines
+from support.waiting import wait_until
 
 
 class Clock:
@@ -88,10 +88,7 @@ def test_writes_progress_after_every_step_and_every_few_seconds(clock):
     activity.watch("north", Echo())
     with progress_lines(lines.append, activity, every_s=0.01) as report:
         report(Progress("scores", (), 2, 0.25))
-        until = time.monotonic() + 20
-        while len(lines) < 4 and time.monotonic() < until:
-            time.sleep(0.005)
-    assert len(lines) >= 4
+        wait_until(lambda: len(lines) >= 4)
     first, *_, last = map(json.loads, lines)
     assert {"event": "progress", "step": "scores", "round": 2, "spent": 0.25}.items() <= last.items()
     assert last["parties"][0]["party"] == "north"

@@ -25,8 +25,10 @@ from dpmosaic.common.wire.bundles import (
 from dpmosaic.common.wire.mailbox import CLOCK_S, MailboxRequest
 from dpmosaic.curator.parties.home import ATTACHED
 from dpmosaic.curator.parties.over_https.listening import address_of, tls_of
-from support.mailboxes import RELEASE, Post, wait_until
+from support.mailboxes import RELEASE, Post
 from support.middleboxes import Authority
+from support.serving import serving
+from support.waiting import wait_until
 
 NOW = 1_800_000_000
 CALL = BundledCall("Answer", (b"1",))
@@ -236,21 +238,17 @@ def test_a_connection_that_is_not_admitted_in_time_is_closed_and_one_too_many_at
 
     server = BoundedServer(("127.0.0.1", 0), serve, None, admission_s=0.2)
     server._free = threading.BoundedSemaphore(1)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    address = server.server_address
-    with socket.create_connection(address, 30) as slow:
-        assert served.wait(30)
-        with socket.create_connection(address, 30) as second:
-            assert second.recv(1) == b""
-        # A byte now and then does not help.
-        with contextlib.suppress(OSError):
-            while True:
-                slow.sendall(b"?")
-                time.sleep(0.05)
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        address = server.server_address
+        with socket.create_connection(address, 30) as slow:
+            assert served.wait(30)
+            with socket.create_connection(address, 30) as second:
+                assert second.recv(1) == b""
+            # A byte now and then does not help.
+            with contextlib.suppress(OSError):
+                while True:
+                    slow.sendall(b"?")
+                    time.sleep(0.05)
 
 
 def test_a_new_certificate_is_shown_without_a_restart_once_its_key_is_there_too(tmp_path):

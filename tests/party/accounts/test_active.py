@@ -20,7 +20,12 @@ from support.terms import RELEASE_ID, id_of, terms_for
 
 SHARE = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
 CURATOR = Identity.from_seed(b"c" * 32)
-PINNED = {CURATOR.public: "cur"}
+
+
+def pinning(table, ledger):
+    """A party that pins one curator."""
+    curators, policy = {CURATOR.public: "cur"}, policy_for("indicator")
+    return party_of("north", table, policy, ledger=ledger, identity=IDENTITY, curators=curators)
 
 
 @pytest.fixture
@@ -94,39 +99,21 @@ def test_a_removed_release_needs_its_deliveries_again():
 @pytest.mark.parametrize(
     "came", [b"", b"anything", encode_terms(TERMS) + b"\0", encode_terms(TERMS)[:-1]], ids=len
 )
-def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, came):
-    ledger = Ledger()
-    party = party_of(
-        "north",
-        table,
-        policy_for("indicator"),
-        ledger=ledger,
-        identity=IDENTITY,
-        curators={CURATOR.public: "cur"},
-    )
+def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, ledger, decoded, came):
+    party = pinning(table, ledger)
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
         party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     assert decoded == []
     assert ledger.total_reserved() == 0
     party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
-    ledger.close()
 
 
-def test_signed_bytes_that_are_not_terms_are_refused(table):
-    ledger = Ledger()
-    party = party_of(
-        "north",
-        table,
-        policy_for("indicator"),
-        ledger=ledger,
-        identity=IDENTITY,
-        curators={CURATOR.public: "cur"},
-    )
+def test_signed_bytes_that_are_not_terms_are_refused(table, ledger):
+    party = pinning(table, ledger)
     for came in (b"anything", encode_terms(TERMS) + b"\0"):
         with pytest.raises(ProtocolError, match="terms"):
             party.accept(came, CURATOR.sign(PURPOSE, came), CURATOR.public)
     assert ledger.total_reserved() == 0
-    ledger.close()
 
 
 def test_a_release_by_a_protocol_that_is_not_spoken_any_more_is_answered_nothing_and_can_be_abandoned(

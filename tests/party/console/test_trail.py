@@ -1,5 +1,6 @@
 """The audit trail as a command, and on its way to a log server."""
 
+import contextlib
 import http.server
 import json
 import re
@@ -9,7 +10,6 @@ import socketserver
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ from dpmosaic.party.deciding import exporting
 from dpmosaic.party.deciding.exporting import Export
 from dpmosaic.party.deciding.receivers import receiver_of
 from support.consoles import WAITING
+from support.serving import Handler, serving
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -28,25 +30,12 @@ WORDS = "the purpose is ours"
 @pytest.fixture
 def listening():
     """Starts a server of a class of handler; gives its port."""
-    servers = []
+    with contextlib.ExitStack() as stack:
 
-    def start(handler, kind=socketserver.TCPServer):
-        server = kind(("127.0.0.1", 0), handler)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return server.server_address[1]
+        def start(handler, kind=socketserver.TCPServer):
+            return stack.enter_context(serving(kind(("127.0.0.1", 0), handler))).server_address[1]
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def wait_until(true, seconds=120):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+        yield start
 
 
 def entries(operator):
@@ -113,7 +102,7 @@ def test_nothing_is_lost_where_the_process_dies(past, tmp_path, monkeypatch, die
 def test_syslog_over_tcp_counts_octets(past, listening):
     got = []
 
-    class Handler(socketserver.StreamRequestHandler):
+    class Octets(socketserver.StreamRequestHandler):
         def handle(self):
             rest = self.rfile.read()
             while rest:
@@ -123,7 +112,7 @@ def test_syslog_over_tcp_counts_octets(past, listening):
             done.set()
 
     known, done = entries(past), threading.Event()
-    past.run("trail", "--to", f"syslog+tcp://127.0.0.1:{listening(Handler)}")
+    past.run("trail", "--to", f"syslog+tcp://127.0.0.1:{listening(Octets)}")
     assert done.wait(60)
     pattern = re.compile(
         r"<10[89]>1 [^ ]+ [^ ]+ dpmosaic [0-9]+ (requested|decided|ledger|daemon) - (\{.*\})"
@@ -148,16 +137,13 @@ def test_syslog_over_a_socket_of_the_machine(past, tmp_path):
 def test_a_collector_of_opentelemetry_gets_log_records(past, listening):
     got = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Collector(Handler):
         def do_POST(self):
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            got.append(self.posted())
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *_):
-            pass
-
-    port = listening(Handler, http.server.HTTPServer)
+    port = listening(Collector, http.server.HTTPServer)
     past.run("trail", "--to", f"otlp+http://127.0.0.1:{port}/v1/logs")
     records = [one for batch in got for one in batch["resourceLogs"][0]["scopeLogs"][0]["logRecords"]]
     known = entries(past)

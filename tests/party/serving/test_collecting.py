@@ -3,9 +3,8 @@
 import contextlib
 import re
 import socket
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
@@ -16,10 +15,11 @@ from dpmosaic.common.wire.mailbox import SignedRequest
 from dpmosaic.party.serving import collecting
 from dpmosaic.party.serving.collecting import Collector
 from dpmosaic.party.serving.https import Place
-from support.mailboxes import wait_until
+from support.serving import Handler, serving
+from support.waiting import wait_until
 
 
-class Answering(BaseHTTPRequestHandler):
+class Answering(Handler):
     """Replies with the next of the statuses of its server, and with no bundle when there are no more."""
 
     def do_POST(self):
@@ -37,9 +37,6 @@ class Answering(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, format, *arguments):
-        """Nothing is logged."""
-
 
 class Mailbox(ThreadingHTTPServer):
     """Says nothing of parties that were stopped meanwhile."""
@@ -50,15 +47,10 @@ class Mailbox(ThreadingHTTPServer):
 
 @pytest.fixture
 def mailbox():
-    server = Mailbox(("127.0.0.1", 0), Answering)
-    server.asked, server.replies = [], []
-    server.url = f"http://127.0.0.1:{server.server_port}/"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Mailbox(("127.0.0.1", 0), Answering)) as server:
+        server.asked, server.replies = [], []
+        server.url = f"http://127.0.0.1:{server.server_port}/"
+        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ import functools
 import hashlib
 import http.server
 import json
-import threading
 
 import pandas as pd
 import pytest
@@ -15,6 +14,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.datasets import adult, randhie
 from dpmosaic.simulations.datasets.catalogue import DATASETS, ELSEWHERE, get
+from support.serving import Handler, serving
 
 CELLS = [
     *("39", "State-gov", "77516", "Bachelors", "13", "Never-married", "Adm-clerical", "Not-in-family"),
@@ -51,15 +51,11 @@ def repository(tmp_path, monkeypatch):
     (served / "adult.data").write_text(TRAIN)
     (served / "adult.test").write_text(TEST)
 
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            """Says nothing."""
+    class Files(Handler, http.server.SimpleHTTPRequestHandler):
+        """Those of the repository."""
 
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Handler, directory=served)
-    ) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
+    files = functools.partial(Files, directory=served)
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), files)) as running:
         parts = []
         for part in adult.PARTS:
             name = part.url.rpartition("/")[2]
@@ -72,8 +68,6 @@ def repository(tmp_path, monkeypatch):
             )
         monkeypatch.setattr(adult, "PARTS", tuple(parts))
         yield served
-        running.shutdown()
-        thread.join()
 
 
 def test_adult_is_downloaded_joined_and_fits_its_domain(repository, tmp_path):

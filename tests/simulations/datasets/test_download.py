@@ -9,14 +9,12 @@ import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.datasets.download import Remote, download
+from support.serving import Handler, serving
 
 CONTENT = bytes(range(256)) * 700
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        """Says nothing."""
-
+class Misbehaving(Handler):
     def do_GET(self):
         if self.path == "/missing":
             self.send_error(404)
@@ -46,14 +44,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def server():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Misbehaving)) as running:
         running.released = threading.Event()
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.released.set()
-        running.shutdown()
-        thread.join()
 
 
 def remote(server, path, content=CONTENT):

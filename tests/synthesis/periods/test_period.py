@@ -37,7 +37,7 @@ BEFORE = Before.of(OWN, ("id", "year", "sex"), PUBLISHED)
 
 def measured(data, period):
     """The records of people and of their rows in a period."""
-    tables = read_keyed(data, "id", ("sex",), "year", True, np.random.default_rng(0))
+    tables = read_keyed(data, "id", ("sex",), "year", np.random.default_rng(0))
     people, rows = rows_after(tables, period, OWN, BEFORE)
     domains = domains_in(WHOLE, period, BEFORE)
     number = NumericAttribute(number_name("rows"), 0, 3, 4, integer=True)

@@ -28,6 +28,7 @@ from dpmosaic.common.protocols.masked.plan import (
     spans,
 )
 from dpmosaic.common.protocols.partition import RosterEntry
+from support.forgetting import chain_of
 from support.messages import DEALERS
 
 DOMAIN = Domain.coded({"a": 5, "b": 2, "c": 3, "d": 2, "e": 1})
@@ -218,16 +219,6 @@ def test_no_chains_make_no_rectangles():
 
 CLIQUE_PARTS = st.lists(st.text("ab12\0", max_size=3), min_size=1, max_size=3).map(tuple)
 CHAINS = st.lists(CLIQUE_PARTS, min_size=1, max_size=4).map(tuple)
-
-
-def chain_of(texts):
-    """The chain that these labels are of."""
-    chain, rest = [], list(texts)
-    while rest:
-        size = int(rest.pop(0))
-        chain.append(tuple(rest[:size]))
-        del rest[:size]
-    return tuple(chain)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from dpmosaic.curator.mechanisms.absyn.absyn import ABSyn
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
+from support.spending import spent_by_step
 
 pytestmark = pytest.mark.slow
 
@@ -38,13 +39,6 @@ def dependent_pairs(strength, records=2000, seed=0):
     return Table.from_codes(Domain.coded({name: 10 for name in "abcd"}), np.column_stack(columns))
 
 
-def spent(measurer):
-    shares = {}
-    for charge in measurer.accountant.charges:
-        shares[charge.step] = shares.get(charge.step, 0.0) + float(charge.zcdp_rho / measurer.granted)
-    return shares
-
-
 def selected(fitted):
     return {m.clique for m in fitted.measurements if len(m.clique) == 2}
 
@@ -52,7 +46,7 @@ def selected(fitted):
 @BOTH
 def test_the_budget_is_split_into_a_tenth_a_tenth_and_the_rest(config, run, chain_table):
     fitted, measurer = run(config, chain_table(), BUDGET)
-    assert spent(measurer) == pytest.approx({"one-way": 0.1, "scores": 0.1, "measure": 0.8}, rel=1e-3)
+    assert spent_by_step(measurer) == pytest.approx({"one-way": 0.1, "scores": 0.1, "measure": 0.8}, rel=1e-3)
     assert [step.name for step in fitted.steps] == ["one-way", "scores", "measure"]
     assert fitted.selection == "exact L1 distances with noise"
 
@@ -106,7 +100,7 @@ def test_independent_attributes_stay_independent(run):
     model = fitted.model
     product = np.outer(model.marginal(("a",)), model.marginal(("b",))).ravel() / table.record_count
     assert np.allclose(model.marginal(("a", "b")), product, atol=1e-6)
-    assert spent(measurer)["measure"] == pytest.approx(0.8, rel=1e-3)
+    assert spent_by_step(measurer)["measure"] == pytest.approx(0.8, rel=1e-3)
 
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x4"])
@@ -114,7 +108,7 @@ def test_independent_attributes_stay_independent(run):
 def test_selects_dependent_pairs_over_masked_shares(config, grid, run):
     fitted, measurer = run(config, dependent_pairs((0.9, 0.8)), BUDGET, protocol="masked", grid=grid)
     assert {("a", "b"), ("c", "d")} <= selected(fitted)
-    assert sum(spent(measurer).values()) == pytest.approx(1.0, rel=1e-3)
+    assert sum(spent_by_step(measurer).values()) == pytest.approx(1.0, rel=1e-3)
 
 
 def test_cliques_and_model_stay_within_their_limits(run, chain_table):

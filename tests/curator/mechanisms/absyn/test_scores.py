@@ -1,8 +1,6 @@
 """ABSyn's scores: their sensitivity, their noise, and the inputs of the selection."""
 
-import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,48 +11,27 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.common.privacy.budget import Charge
-from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, score_cost, score_sigma
-from dpmosaic.curator.measurers.measurer import Measurer, Scores
+from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.absyn import run as absyn_run
 from dpmosaic.curator.mechanisms.absyn.absyn import ABSyn
 from dpmosaic.curator.mechanisms.absyn.paper import PAPERS_SENSITIVITY
 from dpmosaic.curator.mechanisms.parts import run
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
+from support.measurers import OfCounts, tables
 
 BOTH = pytest.mark.parametrize("config", [ABSyn(), ABSyn.of_the_paper()], ids=["default", "paper"])
 
 
-class Transcript(Measurer):
+class Transcript(OfCounts):
     """Exact scores of a table of counts, and noisy marginals from a fixed transcript that ignores it."""
-
-    scores_exactly = True
-
-    def __init__(self, domain, counts, records):
-        super().__init__(domain, records, Fraction(1))
-        self.counts = counts.reshape(domain.sizes)
-        self.asked = []
-
-    def marginal(self, clique):
-        summed = tuple(k for k, name in enumerate(self.domain) if name not in clique)
-        return self.counts.sum(axis=summed).ravel()
 
     def score(self, views, references, zcdp_rho, step):
         references = list(references)
-        sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(views))
-        cost = score_cost(sigma, Adjacency.ZERO_OUT, len(views))
-        self.charge(Charge(step, (), cost, ((sigma,) * len(views),), True))
+        sigma = self.charge_scores(views, zcdp_rho, step)
         pairs = zip([view.clique for view in views], references, strict=True)
         values = [float(np.abs(self.marginal(c) - r).sum()) for c, r in pairs]
         self.asked.append(([view.clique for view in views], references, values, sigma))
         return Scores(np.array(values), sigma)
-
-    def expected_sigma(self, view, zcdp_rho):
-        return gaussian_sigma(zcdp_rho, Adjacency.ZERO_OUT)
-
-    def _charge(self, query):
-        sigma = gaussian_sigma(query.zcdp_rho, Adjacency.ZERO_OUT)
-        return Charge(query.step, query.clique, gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
 
     def _answer(self, query, charge):
         values = np.random.default_rng(self.domain.cells(query.clique)).normal(1.5, 0.5, 1000)
@@ -68,12 +45,6 @@ def scores_of(config, domain, counts, records):
     config.run(measurer, workload, RandomStream.from_seed(0), ignore)
     (asked,) = measurer.asked
     return asked
-
-
-def tables(cells, records):
-    """All tables of `records` records, each in a cell or in none, as counts."""
-    for places in itertools.combinations_with_replacement(range(cells + 1), records):
-        yield tuple(np.bincount(places, minlength=cells + 1)[:cells].tolist())
 
 
 @pytest.mark.slow

@@ -14,32 +14,27 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget, Charge
-from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, score_cost, score_sigma
-from dpmosaic.curator.measurers.measurer import Measurer, Scores
+from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.parts.scoring import DRAFT
 from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, sequence_of
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.curator.pgm.fitting.estimation import estimate
+from support.measurers import OfCounts, tables
+from support.spending import spent_by_step
 
 pytestmark = pytest.mark.slow
 
 
-def spent(measurer):
-    shares = {}
-    for charge in measurer.accountant.charges:
-        shares[charge.step] = shares.get(charge.step, 0.0) + float(charge.zcdp_rho)
-    return shares
-
-
 def test_the_budget_goes_to_one_way_marginals_scores_rounds_and_a_last_round(run, chain_table):
     fitted, measurer = run(PPSyn(), chain_table(), Budget(5.0, 1e-9))
-    granted, shares = float(measurer.accountant.granted), spent(measurer)
-    assert shares["one-way"] == pytest.approx(0.1 * granted)
-    assert shares["scores"] == pytest.approx(0.05 * granted)
-    assert sum(done.zcdp_rho for done in fitted.rounds) == pytest.approx(shares["round"])
-    assert sum(shares.values()) == pytest.approx(granted)
+    shares = spent_by_step(measurer)
+    assert shares["one-way"] == pytest.approx(0.1)
+    assert shares["scores"] == pytest.approx(0.05)
+    rounds = sum(done.zcdp_rho for done in fitted.rounds)
+    assert rounds == pytest.approx(shares["round"] * float(measurer.granted))
+    assert sum(shares.values()) == pytest.approx(1)
     for charge in measurer.accountant.charges:
         assert charge.sigmas
         assert charge.scores == (charge.step == "scores")
@@ -171,50 +166,30 @@ def test_over_masked_parties_it_measures_over_boxes(grid, run, wide_table):
     assert fitted.selection == "exact L1 distances with noise, for each unit of budget"
 
 
-class Replayed(Measurer):
+class Replayed(OfCounts):
     """A table whose noisy answers and scores come from a fixed transcript, whatever its records."""
 
-    scores_exactly = True
-
     def __init__(self, domain, counts, records):
-        super().__init__(domain, records, Fraction(50))
-        self._counts = np.array(counts).reshape(domain.sizes)
+        super().__init__(domain, counts, records, granted=50)
         self._transcript = np.random.default_rng(7)
-        self.asked = []
 
     def _sums(self, clique, boxes):
-        summed = tuple(k for k, name in enumerate(self.domain) if name not in clique)
-        cells = self._counts.sum(axis=summed).ravel()
+        cells = self.marginal(clique)
         return box_sums(cells, self.domain.shape(clique), boxes) if boxes else cells
 
     def score(self, views, references, zcdp_rho, step):
         cliques = [view.clique for view in views]
         references = [reference.tolist() for reference in references]
-        sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(cliques))
-        cost = score_cost(sigma, Adjacency.ZERO_OUT, len(cliques))
-        self.charge(Charge(step, (), cost, ((sigma,) * len(cliques),), True))
-        distances = [np.abs(self._sums(c, ()) - r).sum() for c, r in zip(cliques, references, strict=True)]
+        sigma = self.charge_scores(views, zcdp_rho, step)
+        distances = [np.abs(self.marginal(c) - r).sum() for c, r in zip(cliques, references, strict=True)]
         self.asked.append(((tuple(cliques), str(references), sigma), np.array(distances), 1))
         return Scores(self._transcript.uniform(0, 60, len(cliques)), sigma)
-
-    def expected_sigma(self, view, zcdp_rho):
-        return gaussian_sigma(zcdp_rho, Adjacency.ZERO_OUT)
-
-    def _charge(self, query):
-        sigma = gaussian_sigma(query.zcdp_rho, Adjacency.ZERO_OUT)
-        return Charge(query.step, query.clique, gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
 
     def _answer(self, query, charge):
         exact = self._sums(query.view.clique, query.view.boxes)
         self.asked.append(((query, charge), exact, 2))
         noisy = self._transcript.normal(3.0, 2.0, exact.size)
         return Measurement(query.view, noisy, charge.sigmas[0][0], float(charge.zcdp_rho), True)
-
-
-def tables(cells, records):
-    """All tables of `records` records, each in a cell or in none, as counts."""
-    for places in itertools.combinations_with_replacement(range(cells + 1), records):
-        yield tuple(np.bincount(places, minlength=cells + 1)[:cells].tolist())
 
 
 @pytest.mark.parametrize("sizes", [(8,), (3, 4), (2, 2, 2)])

@@ -14,6 +14,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.steps import Asks
 from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes
+from support.spending import spent_by_step
 
 pytestmark = pytest.mark.slow
 
@@ -22,13 +23,6 @@ BUDGET = Budget(2.0, 1e-9)
 
 def rows_of(fitted, records=3000, seed=1):
     return fitted.model.generate(records, RandomStream.from_seed(seed).child("rows").generator())
-
-
-def spent_by_step(measurer):
-    shares = {}
-    for charge in measurer.accountant.charges:
-        shares[charge.step] = shares.get(charge.step, 0.0) + float(charge.zcdp_rho / measurer.granted)
-    return shares
 
 
 # Budgets

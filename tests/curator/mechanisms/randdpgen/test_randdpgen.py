@@ -18,6 +18,7 @@ from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.by_scores import ROUND, ROUNDS, SCORES
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
+from support.spending import spent_by_step
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 
@@ -108,18 +109,16 @@ class TestRandDPGenByScores(DefaultContract):
         self, chain_table, run
     ):
         fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
-        spent = {}
         for charge in measurer.accountant.charges:
-            spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
             assert charge.scores == (charge.step == "scores")
-        granted = float(measurer.accountant.granted)
-        rounds = spent["round"] / (ROUND * granted)
+        spent, granted = spent_by_step(measurer), float(measurer.granted)
+        rounds = spent["round"] / ROUND
         assert rounds == pytest.approx(round(rounds))
         assert 1 <= round(rounds) <= ROUNDS
-        assert spent["one-way"] == pytest.approx(0.1 * granted)
-        assert spent["scores"] == pytest.approx(SCORES * granted)
-        assert sum(spent.values()) == pytest.approx(granted)
-        assert sum(done.zcdp_rho for done in fitted.rounds) == pytest.approx(spent["round"])
+        assert spent["one-way"] == pytest.approx(0.1)
+        assert spent["scores"] == pytest.approx(SCORES)
+        assert sum(spent.values()) == pytest.approx(1)
+        assert sum(done.zcdp_rho for done in fitted.rounds) == pytest.approx(spent["round"] * granted)
         assert fitted.selection == BY_SCORES
 
     @pytest.mark.parametrize("seed", range(4))
@@ -227,13 +226,7 @@ class TestRandDPGenOfThePaper:
     def test_splits_its_budget_as_in_the_paper_s_proof(self, chain_table, run):
         """Theorem 5.1: alpha of the budget first, then beta to measure, the rest to select."""
         _, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
-        spent = {}
-        for charge in measurer.accountant.charges:
-            spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
-        granted = float(measurer.accountant.granted)
-        assert spent["candidates"] == pytest.approx(0.1 * granted)
-        assert spent["round"] == pytest.approx(0.2 * granted)
-        assert spent["select"] == pytest.approx(0.7 * granted)
+        assert spent_by_step(measurer) == pytest.approx({"candidates": 0.1, "round": 0.2, "select": 0.7})
 
     def test_rounds_grow_fourfold_where_little_was_learned_and_the_last_takes_the_rest(
         self, chain_table, run

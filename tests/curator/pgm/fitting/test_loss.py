@@ -27,17 +27,22 @@ def uneven(clique: Clique, values: list[float], sigmas: list[float]) -> Measurem
     return Measurement(View(clique), np.array(values, dtype=float), rms, 0.0, sigmas=np.array(sigmas))
 
 
+def check_gradient(loss: QuadraticLoss, marginals: Array) -> None:
+    """The gradient is that of differences of the loss."""
+    step = 1e-6
+    slopes = [
+        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
+        for unit in np.eye(len(marginals))
+    ]
+    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+
+
 def test_loss_and_gradient_are_those_of_the_formula() -> None:
     loss = QuadraticLoss.of(DOMAIN, [measured(("a",), [1, 5], 2.0), measured(("b",), [0, 1, 2], 0.5)])
     marginals = np.array([2.0, 4.0, 1.0, 1.0, 4.0])
     expected = (1 + 1) / (2 * 4) + (1 + 0 + 4) / (2 * 0.25)
     assert loss.of_marginals(marginals) == pytest.approx(expected)
-    step = 1e-6
-    slopes = [
-        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
-        for unit in np.eye(5)
-    ]
-    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+    check_gradient(loss, marginals)
 
 
 def test_cells_of_different_noise_are_weighted_by_their_own_sigmas() -> None:
@@ -46,12 +51,7 @@ def test_cells_of_different_noise_are_weighted_by_their_own_sigmas() -> None:
     expected = 1 / (2 * 4) + 1 / (2 * 0.25) + (1 + 0 + 4) / (2 * 0.25)
     assert loss.of_marginals(marginals) == pytest.approx(expected)
     assert loss.largest_weight == 4.0
-    step = 1e-6
-    slopes = [
-        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
-        for unit in np.eye(5)
-    ]
-    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+    check_gradient(loss, marginals)
     np.testing.assert_allclose(loss.bend(marginals), np.array([1 / 4, 4, 4, 4, 4]) * marginals**2)
 
 
@@ -94,12 +94,7 @@ def test_sums_over_boxes_count_by_the_formula() -> None:
     marginals = np.array([2.0, 4.0, 3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
     expected = (1 + 1) / (2 * 4) + ((3 + 2 - 6) ** 2 + (1.5 + 5 - 4) ** 2) / (2 * 0.25)
     assert loss.of_marginals(marginals) == pytest.approx(expected)
-    step = 1e-6
-    slopes = [
-        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
-        for unit in np.eye(8)
-    ]
-    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+    check_gradient(loss, marginals)
 
 
 def test_the_bend_is_the_row_sums_of_the_hessian_in_log_marginals() -> None:
@@ -242,12 +237,7 @@ def test_counts_of_groups_count_by_the_formula() -> None:
     off = of_cells_of_groups(marginals[2:]) - [6, 4, 1, 3]
     assert loss.of_marginals(marginals) == pytest.approx((1 + 1) / (2 * 4) + np.sum(off**2) / (2 * 0.25))
     assert loss.count == 2 + 4
-    step = 1e-6
-    slopes = [
-        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
-        for unit in np.eye(8)
-    ]
-    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+    check_gradient(loss, marginals)
 
 
 def test_counts_of_groups_may_deviate_differently() -> None:
