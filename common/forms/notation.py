@@ -149,7 +149,7 @@ class Notation:
         end = f".{decimals}{self.exponent or 'f'}}}"
         return Notation(self.pattern.replace("{}", "{:}").replace(f"{self.exponent}}}", end))
 
-    def trimmed(self) -> Notation:
+    def without_zeros(self) -> Notation:
         """The same notation of thousands and so on of some decimals, without zeros at their end."""
         return Notation(self.pattern.replace(f"{self.exponent}}}", f"g{self.exponent}}}"))
 

@@ -260,4 +260,4 @@ def _magnitudes(notation: Notation, texts: Sequence[str]) -> Notation:
     found = [re.search("[.]([0-9]+)[^0-9]*$", text) for text in texts]
     lengths = {0 if one is None else len(one[1]) for one in found}
     fixed = notation.with_decimals(min(max(lengths), _DRAFTED_DECIMALS))
-    return fixed if len(lengths) == 1 else fixed.trimmed()
+    return fixed if len(lengths) == 1 else fixed.without_zeros()

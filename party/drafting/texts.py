@@ -219,6 +219,7 @@ def _pattern(name: str, texts: list[str]) -> str:
     """A pattern of new names in the form of the old ones."""
     for pattern_of in (pattern_of_last, pattern_of_all):
         found = Counter(pattern for text in texts if (pattern := pattern_of(text)))
-        if (pattern := common_pattern(found, 0.5 * len(texts))) is not None:
-            return pattern
+        common = common_pattern(found, 0.5 * len(texts))
+        if common is not None:
+            return common
     return pattern_by_name(name)

@@ -90,7 +90,7 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
     if notation.exponent and kind.decimals is not None:
         notation = notation.with_decimals(kind.decimals)
         if notation.magnitudes and not kind.padded and kind.decimals:
-            notation = notation.trimmed()
+            notation = notation.without_zeros()
     whole = unit is not None and float(unit).is_integer() and largest <= LARGEST_WHOLE
     if (
         kind.padded

@@ -190,7 +190,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     found = of(_of_texts(votes, clear))
     if most is not None:
         return replace(of(most), instead=found)
-    main = _number_or_date(votes, clear, _MAIN) or _padded(clear)
+    main = _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
     return replace(found, instead=of(main))
@@ -320,7 +320,7 @@ def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float6
     return Numbers(notation, most, seen == [most], bare)
 
 
-def _padded(clear: NDArray[np.float64]) -> Numbers | None:
+def _of_padded(clear: NDArray[np.float64]) -> Numbers | None:
     """Numbers of one length with zeros in front, such as postal codes; None if most cells are no such."""
     notation = _zeros_in_front(clear)
     if notation == "{}" or clear[READ_IN[notation][0]].sum() < _OF_ONE_KIND * clear[_FILLED].sum():

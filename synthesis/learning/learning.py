@@ -32,7 +32,7 @@ _UNITS = 0.05
 _ONE_UNIT = 0.95
 """Numbers have a unit if it is that of so many of them."""
 
-_MAGNITUDES = 0.5
+_THOUSANDS = 0.5
 """Numbers are thousands, millions and more if so many of them are; small ones are plain."""
 
 _OTHER_UNITS_SEEN = 3.0
@@ -176,7 +176,7 @@ def _by_magnitudes(vote: Vote, kind: Numbers, rows: Mapping[tuple[str, ...], flo
     """
     before = {first for first, _ in rows}
     letter = thousands_in([last for _, last in rows], beside=True)
-    if not letter or len(before) > 1 or sum(rows.values()) < _MAGNITUDES * vote.filled:
+    if not letter or len(before) > 1 or sum(rows.values()) < _THOUSANDS * vote.filled:
         return None
     if Notation(kind.notation).mark or Notation(kind.notation).decimal_comma:
         return None

@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.attribute import LONGEST_PATTERN
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.texts import MOST_LABELS, is_label
 from ...common.data.attributes.unmodelled import (
@@ -24,6 +23,7 @@ from ...common.data.attributes.unmodelled import (
 )
 from ...common.data.values import text_of
 from ...common.data.view import View
+from ...common.forms.notation import LONGEST_PATTERN
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, Asking, Rows, tells_missing
 from .cells import Cells
@@ -39,7 +39,7 @@ _FILLED_SEEN = 3.0
 """A column has values if they exceed so many deviations of their noise: in one without any, noise shows some
 once in 700 times."""
 
-NAMES = 0.2
+FORM_OF_NAMES = 0.2
 """Share of a column of names for their form."""
 
 _ONE_PATTERN = 0.5
@@ -121,7 +121,9 @@ def learned_texts(
             continue
         coded = bool(kind.coded and is_many(different[name]) and share < _UNIQUE)
         unique = share >= _UNIQUE
-        found = _frequent(asking, name, coded, delta / 2 if unique else delta, NAMES if unique else 0.0)
+        found = _frequent(
+            asking, name, coded, delta / 2 if unique else delta, FORM_OF_NAMES if unique else 0.0
+        )
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
@@ -220,12 +222,13 @@ def _pattern(asking: Asking, name: str, least: float, delta: float) -> str:
             "forms of names",
             name,
             partial(_of_patterns, counts, known),
-            NAMES / 2 * asking.share,
+            FORM_OF_NAMES / 2 * asking.share,
             delta / 2,
         )
-        found = {known[place]: float(rows) for place, rows in zip(places, noisy.values, strict=True)}
-        if (pattern := common_pattern(found, least)) is not None:
-            return pattern
+        found = {known[place]: float(count) for place, count in zip(places, noisy.values, strict=True)}
+        common = common_pattern(found, least)
+        if common is not None:
+            return common
     return pattern_by_name(name)
 
 
@@ -234,7 +237,7 @@ def _of_patterns(counts: Mapping[str, int], known: Sequence[str]) -> NDArray[np.
 
 
 def _frequent(
-    asking: Asking, name: str, coded: bool, delta: float, kept: float = 0.0
+    asking: Asking, name: str, coded: bool, delta: float, reserved: float = 0.0
 ) -> dict[str, tuple[float, float]]:
     """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
 
@@ -243,14 +246,14 @@ def _frequent(
         name: of the column.
         coded: whether beginnings are looked for.
         delta: with which texts of one row may be found.
-        kept: share of the column that is kept for something else.
+        reserved: share of the column that something else takes.
 
     Returns:
         Text -> rows that have it and no longer one of these, and the deviation of their noise.
     """
     texts, rows = asking.cells.values(name)
     lengths = (0, *BEGINNINGS) if coded else (0,)
-    share = (1 - DIFFERENT_TEXTS - kept) * asking.share
+    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
     found: dict[str, tuple[float, float]] = {}
     for length in lengths:
         part = (
