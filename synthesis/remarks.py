@@ -37,7 +37,10 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
         )
     free = [one.name for one in domain.unmodelled if isinstance(one, Dropped) and one.name not in lost]
     if free:
-        yield f"left out as free text, of which no release keeps anything: {_name_some(free)}"
+        yield (
+            "left out as free text, or as several numbers in one cell, of which no release keeps anything: "
+            f"{_name_some(free)}; give each number a column of its own"
+        )
     new = [one.name for one in domain.identifiers]
     if new:
         yield f"new values were drawn for what seems to name the rows: {_name_some(new)}"

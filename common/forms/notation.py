@@ -32,7 +32,7 @@ _PATTERN = re.compile(
     r"(?![=+\-@\t\r\n])[^{}]*"
     rf"\{{(?:(?::(?=[^}}])(?P<sign>[{_SIGNS}]?)(?P<mark>[,{_MARKS}]?)"
     rf"|(?P<or_sign>[{_SIGNS}]?)(?P<or_mark>[.{_MARKS}]?),)"
-    r"(?:(?:\.(?P<digits>[0-9]))?(?P<exponent>[eE])|\.(?P<decimals>[0-9])f)?|:0(?P<width>[2-9])|:g)?\}[^{}]*"
+    r"(?:(?:\.(?P<digits>[0-9])(?P<trimmed>g(?=[Kk]))?)?(?P<exponent>[eEKk])|\.(?P<decimals>[0-9])f)?|:0(?P<width>[2-9]|1[0-5])|:g)?\}[^{}]*"
 )
 CURRENCIES = "$£¥฿\u20a0-\u20c0"
 """Signs of currencies, as of a class of characters."""
@@ -50,8 +50,9 @@ class Notation:
     without a minus; with `-` their minus is behind them, as 5-; with `=` it is behind a currency, as $-5;
     with `\u2212` it is U+2212; with `+` positive numbers have a plus. With `.2f` before the closing brace,
     such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an
-    exponent too, as 1.50e-03. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they
-    have no point, as 74 beside 79.5.
+    exponent too, as 1.50e-03. With `.1K` or `.1k` they are thousands, millions and so on, as 1.5K and 2.0M,
+    or 2M with `.1gK`. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they have no
+    point, as 74 beside 79.5.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
@@ -82,6 +83,8 @@ class Notation:
         elif cell.startswith(("-", "+", "\u2212" if self.sign == "\u2212" else "-")):
             cell, sign = cell[1:], "" if cell[0] == "+" else "-"
         cell = cell.removeprefix(before.strip()).removesuffix(after.strip()).strip()
+        for power, letter in enumerate(self.magnitudes):
+            cell = re.sub(f"(?<=[0-9.]){letter}$", f"e{3 * power}", cell) if letter else cell
         if self.sign == "-" and cell.endswith("-") and not sign:
             cell, sign = cell[:-1], "-"
         if self.decimal_comma and cell:
@@ -128,8 +131,13 @@ class Notation:
 
     @property
     def exponent(self) -> str:
-        """What is written before an exponent, e or E; empty if numbers have none."""
+        """What is written before an exponent, e or E, or for thousands; empty if numbers have none."""
         return self._parts["exponent"] or ""
+
+    @property
+    def magnitudes(self) -> tuple[str, ...]:
+        """What stands behind numbers, thousands, millions and so on of them; empty if nothing does."""
+        return ("", self.exponent, "M", "B", "T") if self.exponent and self.exponent in "Kk" else ()
 
     @property
     def width(self) -> int:
@@ -141,17 +149,25 @@ class Notation:
         end = f".{decimals}{self.exponent or 'f'}}}"
         return Notation(self.pattern.replace("{}", "{:}").replace(f"{self.exponent}}}", end))
 
+    def without_zeros(self) -> Notation:
+        """The same notation of thousands and so on of some decimals, without zeros at their end."""
+        return Notation(self.pattern.replace(f"{self.exponent}}}", f"g{self.exponent}}}"))
+
     def round_as_written(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers as they are written before an exponent of a number of decimals; others as they are."""
         if not self.exponent or self.decimals is None:
             return numbers
+        if self.magnitudes:
+            return np.array([float(self.number_in(self._text_of(number))) for number in numbers.tolist()])
         return np.array([float(f"{number:.{self.decimals}e}") for number in numbers.tolist()])
 
     def _text_of(self, number: float) -> str:
         size = abs(number)
         plain = int(size) if size.is_integer() and size <= LARGEST_WHOLE else size
         grouped = "," if self.mark else ""
-        if self.exponent and self.decimals is None:
+        if self.magnitudes:
+            text = self._by_magnitude(size)
+        elif self.exponent and self.decimals is None:
             text = np.format_float_scientific(size, trim="-", exp_digits=2)
         else:
             kind = "" if self.decimals is None else f".{self.decimals}{self.exponent or 'f'}"
@@ -164,6 +180,16 @@ class Notation:
         if not around or last == "-":
             text, first, last = f"{first}{text}{last}", "", ""
         return first + re.sub(r"\{.*\}", lambda _: text, self.pattern) + last
+
+    def _by_magnitude(self, size: float) -> str:
+        """A number of at least 0 as thousands, millions and so on."""
+        decimals = self.decimals or 0
+        texts = [
+            (f"{size / 1000**power:.{decimals if power else 0}f}", letter)
+            for power, letter in enumerate(self.magnitudes)
+        ]
+        text, letter = next((one for one in texts if float(one[0]) < 1000), texts[-1])
+        return (text.rstrip("0").rstrip(".") if self._parts["trimmed"] and "." in text else text) + letter
 
     def _signs(self, number: float) -> tuple[str, str]:
         """What is written before and behind a number for its sign."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from .notation import APOSTROPHES, BLANKS, CURRENCIES, SIGNED, SIGNS
@@ -79,6 +79,20 @@ class Spelling:
             yield replace(unknown, mark="")
         if self.sign in ("+", "="):
             yield from replace(self, sign="").simpler()
+
+
+def thousands_in(units: Collection[str], beside: bool) -> str:
+    """What stands for thousands, if units behind numbers are thousands, millions and so on; empty if not.
+
+    Args:
+        units: what stands behind numbers.
+        beside: whether there are numbers with nothing behind them, so that thousands alone are no unit.
+    """
+    found = {unit.strip() for unit in units}
+    known = next((letter for letter in "Kk" if letter in found), "K")
+    return (
+        known if (len(found) > 1 or (beside and known in found)) and found <= {known, "M", "B", "T"} else ""
+    )
 
 
 UNKNOWN = "¤"

@@ -60,7 +60,7 @@ def formats_of(texts: Sequence[str]) -> list[Written]:
     digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY_DATES)) if len(texts) > least]
     seen = (form for text in tried for form in _formats_in(text))
     forms = dict.fromkeys((*seen, *(form for forms in digits for form in forms), ISO_8601))
-    written = dict.fromkeys(_named(form, tried) for form in forms)
+    written = dict.fromkeys(_with_months(form, tried) for form in forms)
     return [
         one for one in written if sum(time_in(text, *one) is not None for text in tried) >= 0.9 * len(tried)
     ]
@@ -78,7 +78,7 @@ def _formats_in(text: str) -> Iterator[str]:
         yield from (f"{day}{match['between']}{clock}{named}" for day in formats_in(match["day"]))
 
 
-def _named(form: str, texts: Sequence[str]) -> Written:
+def _with_months(form: str, texts: Sequence[str]) -> Written:
     return (form.replace("%N", "%b"), months_in(texts)) if "%N" in form else (form, ())
 
 
@@ -113,7 +113,7 @@ def in_several_formats(texts: Sequence[str]) -> bool:
     """Whether every text, or nearly, is a date in one of several formats."""
     tried = _some(texts)
     read = [
-        any(time_in(text, *_named(form, [text])) is not None for form in _formats_in(text)) for text in tried
+        any(time_in(text, *_with_months(form, [text])) is not None for form in _formats_in(text)) for text in tried
     ]
     return len(tried) > 2 and sum(read) >= 0.99 * len(tried)
 

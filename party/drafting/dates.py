@@ -114,8 +114,9 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
         remarks.append('its times are read in UTC; name their "timezone", such as Europe/Berlin')
     entry, far = _moments(profile, best)
     remarks += far
-    if "format" in entry:
-        entry["format"] = as_written(best.format, texts, best.months)
+    written = as_written(best.format, texts, best.months) if best.format else ISO_8601
+    if written not in SHORT:
+        entry["format"] = written
     if odd := sum(best.unread.values()):
         often = odd > (1 - _READ) * sum(rows)
         entry |= {"nullable": True} | (
@@ -162,6 +163,8 @@ def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
     [(second, half)] = ends
     hour = "HH" if all(len(one["hour"]) > 1 for one in found) else "H"
     form = f"{hour}:MM{':SS.ffffff'[:second]}{half}"
+    if second and all((one["second"] or "") == ":00" for one in found):
+        form = form.replace("SS", "00")
     if form not in FORMATS or Clock.of(form).read("", np.array(texts, dtype=object))[1].any():
         return None
     return _with_bounds(form, max(int(one["hour"]) for one in found))
@@ -263,8 +266,6 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
     atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
-    if reading.format not in SHORT:
-        entry["format"] = reading.format
     if reading.months:
         entry["months"] = list(reading.months)
     remarks = [FAR] if (~near & ~own).any() else []

@@ -25,7 +25,7 @@ from .known import is_known
 from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
 from .suggestions import equivalent_columns, labels_of, suggested_rules
-from .texts import OTHER, draft_boolean, draft_identifier, draft_texts, names_people, natural
+from .texts import FEW_TEXTS, OTHER, draft_boolean, draft_identifier, draft_texts, names_people, natural
 
 FEW_NUMBERS = 20
 """A column of at most this many different numbers gets a list of categories."""
@@ -219,8 +219,9 @@ def _is_mixed(profile: Profile) -> bool:
 
 def _are_codes(profile: Profile) -> bool:
     """Whether digits are codes of one length, some of which begin with zero, such as 01067."""
-    padded = any(re.fullmatch(r"0[0-9]+", text) for text in profile.words)
-    return padded and len({len(text) for text in profile.texts}) == 1
+    padded = any(re.fullmatch("0[0-9]+", text) for text in profile.words)
+    digits = padded and all(re.fullmatch("[0-9]{2,15}", text) for text in profile.texts)
+    return digits and len({len(text) for text in profile.texts}) == 1
 
 
 def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
@@ -246,7 +247,9 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         return draft_texts(profile, MOST_MIXED)[0], [
             f"{rows} of {profile.rows} rows hold text among numbers: each number is a category of its own"
         ]
-    if len(profile.words):
+    if _are_codes(profile) and profile.distinct > FEW_TEXTS:
+        found, doubts = draft_number(profile.with_zeros_in_front())
+    elif len(profile.words):
         found, doubts = draft_texts(profile)
     elif numbers <= FEW_NUMBERS and (numbers <= _NUMBERS_LISTED or profile.value_count >= 5 * numbers):
         found, doubts = _few_numbers(profile), []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,7 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         spread = spread[0][within], spread[1][within]
     scale = find_scale(spread)
     whole = bool(np.all(values[0] == np.floor(values[0])) and np.abs(values[0]).max() <= LARGEST_WHOLE)
+    whole = whole and not Notation(profile.notation).magnitudes
     least, largest = float(spread[0][0]), float(spread[0][-1])
     span = largest - least + 1
     # Such as days of a month: there is no day 40.
@@ -96,6 +97,8 @@ def fixed_decimals(profile: Profile) -> str:
     notation = Notation(profile.notation)
     if profile.kind != "VARCHAR" or not profile.distinct:
         return profile.notation
+    if notation.magnitudes:
+        return _magnitudes(notation, profile.texts.tolist()).pattern
     mark = "," if notation.decimal_comma else "."
     written = re.compile(
         rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"
@@ -250,3 +253,11 @@ def _one_digit(number: float, *, down: bool) -> float:
 
 def _short(number: float) -> int | float:
     return int(number) if float(number).is_integer() and abs(number) <= LARGEST_WHOLE else float(number)
+
+
+def _magnitudes(notation: Notation, texts: Sequence[str]) -> Notation:
+    """The notation of thousands and so on with the decimals of some texts."""
+    found = [re.search("[.]([0-9]+)[^0-9]*$", text) for text in texts]
+    lengths = {0 if one is None else len(one[1]) for one in found}
+    fixed = notation.with_decimals(min(max(lengths), _DRAFTED_DECIMALS))
+    return fixed if len(lengths) == 1 else fixed.without_zeros()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
 from ...common.forms.notation import PLAIN, Notation
-from ...common.forms.spelling import Spelling, spelling_of
+from ...common.forms.spelling import Spelling, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote
@@ -99,6 +99,11 @@ class Profile:
         found = self._among(blanks)
         listed = tuple(sorted({*self.blanks, *self.texts[found]}))
         return replace(self._of(~found), blanks=listed)
+
+    def with_zeros_in_front(self) -> Profile:
+        """The same column of digits of one length, as numbers with zeros in front."""
+        numbers = self.texts.astype(np.float64)
+        return replace(self, numbers=numbers, notation=f"{{:0{len(self.texts[0])}}}")
 
     def without_odd(self, texts: Collection[str]) -> Profile:
         """The same column without these texts, which are not listed."""
@@ -200,7 +205,8 @@ def _numbers_and_notation(
     others = [text for text in texts[odd] if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
-    found = Counter(_as_one([spelling_of(text) for text in others[:_NOTATION_SAMPLE]]))
+    spelled = [spelling_of(text) for text in others[:_NOTATION_SAMPLE]]
+    found = Counter(_by_magnitudes(spelled, len(others) < len(texts)) or _as_one(spelled))
     (written, times), *_ = found.most_common(1)
     if written is None or times < 0.9 * found.total():
         return numbers, PLAIN.pattern
@@ -212,6 +218,16 @@ def _numbers_and_notation(
     if np.isnan(read).sum() > np.isnan(numbers).sum():
         return numbers, PLAIN.pattern
     return read, notation.pattern
+
+
+def _by_magnitudes(found: Sequence[Spelling | None], beside: bool) -> list[str | None]:
+    """The notation of each text of a column of thousands, millions and so on; none if it holds others."""
+    known = [one for one in found if one is not None and one.after.strip()]
+    letter = thousands_in([one.after for one in known], beside)
+    if not letter:
+        return []
+    plain = all(not one.mark and not one.decimal_comma for one in known)
+    return [None if one is None or not plain else f"{one.before}{{:{letter}}}" for one in found]
 
 
 def _as_one(found: Sequence[Spelling | None]) -> list[str | None]:

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.attributes.unmodelled import UUID, UUIDS
+from ...common.data.attributes.unmodelled import (
+    EMAIL,
+    EMAILS,
+    common_pattern,
+    pattern_by_name,
+    pattern_of_all,
+    pattern_of_last,
+)
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN
 from .profile import Profile, is_absent
 
@@ -30,7 +37,6 @@ _RANGE = re.compile(
 )
 """A range of numbers, such as 10-19, [10, 20), 80+ or < 10."""
 
-_EMAIL = re.compile(r"[^@ ]+@[^@ ]+\.[A-Za-z]{2,}")
 _ICD = re.compile(r"[A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,4})?")
 _BY_SPACES = r"-?[0-9]{1,3}([ '’\u00a0\u202f][0-9]{3})+([.,][0-9]*)?"
 _ODD = rf"\([$€£¥]?[0-9.,]+\)|[−–][0-9.,]+|[0-9.,]+-|{_BY_SPACES}"
@@ -41,6 +47,9 @@ _ODD_NUMBER = re.compile(f"{_BEFORE}({_ODD}){_AFTER}")
 _NUMBER = re.compile(f"{_BEFORE}({_ODD}|-?[0-9.,]+){_AFTER}")
 
 _CODE = re.compile(r"[^ ]{1,12}")
+
+_MOST_BLANKS = 3
+"""What names a record has so many blanks at most, such as a telephone number."""
 
 _PERSONAL_NAME = re.compile(
     r"(^|[_ .-])(sur|last|first|fore|family|given|middle|maiden|patient|full)[_ .-]?names?$"
@@ -66,9 +75,6 @@ _PERHAPS_MISSING = (
 _TEXTS_LISTED = 20
 """So few different texts are listed, even where every row has one of its own."""
 
-_COUNTED = re.compile(r"([^0-9{}]*)([0-9]{1,18})([^0-9{}]*)")
-"""A text with one number in it, such as P-000123."""
-
 
 def draft_boolean(profile: Profile) -> dict[str, Any] | None:
     """Drafts the entry of a column of two words such as yes and no, in any case; None if it has others.
@@ -91,8 +97,8 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     one shape, or whole numbers that count the rows, stand in a column whose name ends in id, would repeat if
     they were drawn at random from their range, or are too large to count anything.
     """
-    if _share(profile, _EMAIL) >= _NEARLY_ALL:
-        return {"type": "identifier", "pattern": _pattern(profile.name, [])}
+    if _share(profile, EMAIL) >= _NEARLY_ALL:
+        return {"type": "identifier", "pattern": EMAILS}
     if not profile.unique or profile.nullable or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
         return None
     if not len(profile.words):
@@ -105,9 +111,16 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
             return None
         return {"type": "identifier", "pattern": "{:d}"}
     texts = profile.texts[:_KIND_SAMPLE].tolist()
-    if max(map(len, texts)) > 64 or any(" " in text.strip() for text in texts) or _is_of_codes(profile):
+    blanks = max(text.strip().count(" ") for text in texts)
+    if max(map(len, texts)) > 64 or blanks > _MOST_BLANKS or _is_of_codes(profile):
         return None
-    return {"type": "identifier", "pattern": _pattern(profile.name, texts)}
+    pattern = _pattern(profile.name, texts)
+    # Texts with blanks and nothing in common are names of things, or notes.
+    return (
+        None
+        if blanks and pattern == pattern_by_name(profile.name)
+        else {"type": "identifier", "pattern": pattern}
+    )
 
 
 def names_people(profile: Profile) -> bool:
@@ -203,17 +216,10 @@ def _are_ranges(listed: list[str]) -> bool:
 
 
 def _pattern(name: str, texts: list[str]) -> str:
-    """A pattern of new names in the shape of the old ones."""
-    if texts and all(map(UUID.fullmatch, texts)):
-        return UUIDS
-    shapes = Counter(
-        (match[1], len(match[2]) if match[2].startswith("0") else 0, match[3])
-        for text in texts
-        if (match := _COUNTED.fullmatch(text))
-    )
-    if shapes.total() < 0.5 * len(texts) or not shapes:
-        return re.sub(r"[{}]", "", name) + "-{:06d}"
-    around = Counter((before, after) for before, _, after in shapes)
-    before, after = max(around, key=lambda pair: sum(n for s, n in shapes.items() if (s[0], s[2]) == pair))
-    width = max(width for (first, width, last) in shapes if (first, last) == (before, after))
-    return f"{before}{{:0{width}d}}{after}" if width else f"{before}{{:d}}{after}"
+    """A pattern of new names in the form of the old ones."""
+    for pattern_of in (pattern_of_last, pattern_of_all):
+        found = Counter(pattern for text in texts if (pattern := pattern_of(text)))
+        common = common_pattern(found, 0.5 * len(texts))
+        if common is not None:
+            return common
+    return pattern_by_name(name)

@@ -240,4 +240,6 @@ def _number_sql(text: str, notation: str) -> str:
         text = f"replace({text}, {quote(mark)}, '')"
     if known.decimal_comma:
         text = f"replace({text}, ',', '.')"
+    for power, letter in enumerate(known.magnitudes):
+        text = f"regexp_replace({text}, '([0-9.]){letter}$', '\\1e{3 * power}')" if letter else text
     return f"CASE WHEN NOT contains({text}, '_') THEN try_cast({sign} || {text} AS DOUBLE) END"

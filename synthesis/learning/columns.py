@@ -89,9 +89,12 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         unit, notation = _coarser(unit, largest, notation)
     if notation.exponent and kind.decimals is not None:
         notation = notation.with_decimals(kind.decimals)
+        if notation.magnitudes and not kind.padded and kind.decimals:
+            notation = notation.without_zeros()
     whole = unit is not None and float(unit).is_integer() and largest <= LARGEST_WHOLE
     if (
         kind.padded
+        and not notation.exponent
         and unit is not None
         and Lattice(10.0 ** -(kind.decimals or 0)).holds(np.array(atoms)).all()
     ):

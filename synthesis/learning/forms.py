@@ -31,6 +31,9 @@ from .date_forms import (
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
 
+SEVERAL = "several"
+"""The name of the form of codes of several numbers, such as 120/80, whose beginnings mean nothing."""
+
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
 
@@ -84,7 +87,7 @@ RARE_NOTATIONS = (
     *("${:=}", "${:=,}", "€{:=}", "€ {=,}", "€ {=.,}"),
     # Of a unit or a currency that is not listed.
     *("{}¤", "{:,}¤", "{,}¤", "{} ¤", "{:,} ¤", "{,} ¤", "{.,} ¤", "{: } ¤", "{ ,} ¤", "{:'} ¤"),
-    *("¤{}", "¤{:,}", "¤{,}", "¤{.,}", "¤ {}", "¤ {:,}", "¤ {,}", "¤ {.,}", "¤ { ,}", "¤ {:'}"),
+    *("¤{}¤", "¤{}", "¤{:,}", "¤{,}", "¤{.,}", "¤ {}", "¤ {:,}", "¤ {,}", "¤ {.,}", "¤ { ,}", "¤ {:'}"),
 )
 """Other notations, of fewer details. A notation that is not listed counts as the next that reads its
 numbers, such as with a typed blank for one that is typeset."""
@@ -92,7 +95,7 @@ numbers, such as with a typed blank for one that is typeset."""
 EXPONENTS = ("{:e}", "{:E}", "{,e}", "{,E}")
 """Notations with exponents."""
 
-PADDED = {width: f"{{:0{width}}}" for width in range(3, 10)}
+PADDED = {width: f"{{:0{width}}}" for width in range(2, 16)}
 """Digits -> the notation of whole numbers with zeros in front up to so many, such as postal codes."""
 
 RARE_DETAILS = (0, 1, 2, 3, DECIMALS + 1)
@@ -147,6 +150,7 @@ FORMS = (
     *(Form("number", notation, decimals) for notation in EXPONENTS for decimals in range(DECIMALS + 2)),
     *(Form(CODE, notation) for notation in PADDED.values()),
     *(Form("date", form, detail) for form, detail in RARE_DATES),
+    Form(CODE, SEVERAL),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -166,6 +170,7 @@ _FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{
 """The shape of whole numbers that are keys, such as of cards, or digests beyond all grids; and these."""
 
 _CODE = re.compile(r"0[09]{1,15}")
+_SEVERAL = re.compile("[09][/:x×*][09]")
 
 
 def shape_sql(text: str) -> str:
@@ -244,7 +249,9 @@ def _date(shape: str) -> Form:
     date = date_in(shape)
     if date is not None:
         return Form("date", *date)
-    return Form(CODE if len(shape) <= _LONGEST_CODE and " " not in shape else TEXT)
+    if len(shape) > _LONGEST_CODE or " " in shape:
+        return Form(TEXT)
+    return Form(CODE, SEVERAL if _SEVERAL.search(shape) else "")
 
 
 _UNLISTED = -1

@@ -24,6 +24,7 @@ from .forms import (
     POINT_ZERO,
     READ_IN,
     SENTENCE,
+    SEVERAL,
     SHOWN_BY,
     TEXT,
     Form,
@@ -161,6 +162,9 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
         records: number of rows of the table.
     """
     votes = vote.above_noise(_SEEN)
+    if records - float(vote.values[_ONLY_MISSING]) < _OTHERS_SEEN * vote.sigma:
+        # Where nearly all cells are missing, what is seen may be noise.
+        votes[_FILLED] = vote.above_noise(_OTHERS_SEEN)[_FILLED]
     if not votes[_FILLED].any():
         missing = float(votes[_ONLY_MISSING])
         if missing > records / 2:
@@ -186,7 +190,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     found = of(_of_texts(votes, clear))
     if most is not None:
         return replace(of(most), instead=found)
-    main = _number_or_date(votes, clear, _MAIN)
+    main = _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
     return replace(found, instead=of(main))
@@ -273,7 +277,7 @@ def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words |
     if words and not clear[_NO_WORD].any():
         return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
-    coded = families[CODE] + votes[_ATTACHED].sum()
+    coded = families[CODE] - votes[PLACES[Form(CODE, SEVERAL)]] + votes[_ATTACHED].sum()
     return Texts(words, bool(sentences), bool(coded > all_votes / 2))
 
 
@@ -313,7 +317,15 @@ def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float6
         return Numbers(notation, None, bare=bare)
     if most <= 0:
         return Numbers(_zeros_in_front(clear) if notation == "{}" else notation, 0, bare=bare)
-    return Numbers(notation, most, decimals_in(votes) == [most], bare)
+    return Numbers(notation, most, seen == [most], bare)
+
+
+def _of_padded(clear: NDArray[np.float64]) -> Numbers | None:
+    """Numbers of one length with zeros in front, such as postal codes; None if most cells are no such."""
+    notation = _zeros_in_front(clear)
+    if notation == "{}" or clear[READ_IN[notation][0]].sum() < _OF_ONE_KIND * clear[_FILLED].sum():
+        return None
+    return Numbers(notation, 0)
 
 
 def _zeros_in_front(clear: NDArray[np.float64]) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 
 from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
+from ...common.forms.notation import Notation
+from ...common.forms.spelling import thousands_in
 from .asking import Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
@@ -29,6 +31,9 @@ _UNITS = 0.05
 
 _ONE_UNIT = 0.95
 """Numbers have a unit if it is that of so many of them."""
+
+_THOUSANDS = 0.5
+"""Numbers are thousands, millions and more if so many of them are; small ones are plain."""
 
 _OTHER_UNITS_SEEN = 3.0
 """Cells of other units are seen from so many deviations on."""
@@ -152,10 +157,27 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
     if known < _ONE_UNIT * vote.filled:
-        return vote.instead
+        return _by_magnitudes(vote, kind, alike) or vote.instead
     others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
     if others > _OTHER_UNITS_SEEN * deviation:
         vote = replace(vote.without(others, noisy.sigma), others=vote.others + others)
     before, after = around[int(places[int(np.argmax(noisy.values))])]
     number = kind.notation.partition("{")[2].partition("}")[0]
     return replace(vote, kind=replace(kind, notation=f"{before}{{{number}}}{after}"), instead=None)
+
+
+def _by_magnitudes(vote: Vote, kind: Numbers, rows: Mapping[tuple[str, ...], float]) -> Vote | None:
+    """The vote of a column of thousands, millions and so on, such as 1.5K beside 2M; None if it holds others.
+
+    Args:
+        vote: what its cells voted for.
+        kind: numbers of an unknown unit.
+        rows: of what stands before and behind numbers, where many do.
+    """
+    before = {first for first, _ in rows}
+    letter = thousands_in([last for _, last in rows], beside=True)
+    if not letter or len(before) > 1 or sum(rows.values()) < _THOUSANDS * vote.filled:
+        return None
+    if Notation(kind.notation).mark or Notation(kind.notation).decimal_comma:
+        return None
+    return replace(vote, kind=replace(kind, notation=f"{before.pop()}{{:{letter}}}"), instead=None)

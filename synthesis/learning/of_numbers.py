@@ -158,7 +158,10 @@ def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> N
 
 def _unit(kind: Numbers, rounding: Noisy) -> float | None:
     """The number of which a column's numbers are multiples, as far as noisy counts tell."""
-    if kind.decimals is None or Notation(kind.notation).exponent:
+    known = Notation(kind.notation)
+    if known.magnitudes:
+        return 1.0
+    if kind.decimals is None or known.exponent:
         return None
     seen = rounding.values[: len(_DIVISORS)] > PRESENT * rounding.sigma
     common = math.gcd(*(one for one, there in zip(_DIVISORS, seen, strict=True) if there)) or 1

@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.texts import MOST_LABELS, is_label
-from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ...common.data.attributes.unmodelled import (
+    Dropped,
+    Identifier,
+    Unmodelled,
+    common_pattern,
+    pattern_by_name,
+    pattern_of_all,
+    pattern_of_last,
+)
 from ...common.data.values import text_of
 from ...common.data.view import View
+from ...common.forms.notation import LONGEST_PATTERN
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, Asking, Rows, tells_missing
 from .cells import Cells
@@ -25,6 +34,16 @@ from .private_counts import Noisy, PrivateCounts
 
 DIFFERENT_TEXTS = 0.05
 """Share of a column for the number of its different texts; the rest finds the frequent ones."""
+
+_FILLED_SEEN = 3.0
+"""A column has values if they exceed so many deviations of their noise: in one without any, noise shows some
+once in 700 times."""
+
+FORM_OF_NAMES = 0.2
+"""Share of a column of names for their form."""
+
+_ONE_PATTERN = 0.5
+"""Names have a form if it is that of so many rows."""
 
 BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
@@ -101,11 +120,16 @@ def learned_texts(
             columns[name] = Dropped(name)
             continue
         coded = bool(kind.coded and is_many(different[name]) and share < _UNIQUE)
-        found = _frequent(asking, name, coded, delta)
+        unique = share >= _UNIQUE
+        found = _frequent(
+            asking, name, coded, delta / 2 if unique else delta, FORM_OF_NAMES if unique else 0.0
+        )
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
-        if share >= _UNIQUE and not found:
-            columns[name] = Identifier(name, name.replace("{", "").replace("}", "") + "-{:06d}")
+        if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
+            columns[name] = _empty(name, vote)
+        elif unique and not found:
+            columns[name] = Identifier(name, _pattern(asking, name, _ONE_PATTERN * vote.filled, delta / 2))
         elif share >= _FREE and not found:
             columns[name] = Dropped(name)
         else:
@@ -127,6 +151,13 @@ def learned_texts(
                 counted=None if coded else _count_codes(column, found, vote, asking.rows, asking.share),
             )
     return columns
+
+
+def _empty(name: str, vote: Vote) -> Column:
+    """A column without values: the few that no vote shows count as none."""
+    reading = CategoricalAttribute(name, ("", OTHER), other=OTHER, missing=BLANKS)
+    unlisted = max(0.0, vote.filled) + SURE_UNSEEN * vote.deviation
+    return Column(reading, True, CategoricalAttribute(name, ("",)), 0, unlisted=unlisted)
 
 
 def _without_listed(vote: Vote, found: Mapping[str, tuple[float, float]]) -> Vote:
@@ -171,7 +202,43 @@ def _count_codes(
     return Measurement(View((column.reading.name,)), values, sigma, cost, sigmas=np.sqrt(variances))
 
 
-def _frequent(asking: Asking, name: str, coded: bool, delta: float) -> dict[str, tuple[float, float]]:
+def _pattern(asking: Asking, name: str, least: float, delta: float) -> str:
+    """The pattern that most names of the rows have, or one by the name of the column.
+
+    Args:
+        asking: the means.
+        name: of the column.
+        least: so many rows have to have it.
+        delta: with which the pattern of one row may be found.
+    """
+    texts, rows = asking.cells.values(name)
+    for pattern_of in (pattern_of_last, pattern_of_all):
+        counts: dict[str, int] = {}
+        for text, count in zip(texts, rows.tolist(), strict=True):
+            if pattern := pattern_of(text):
+                counts[pattern] = counts.get(pattern, 0) + count
+        known = [pattern for pattern in sorted(counts) if len(pattern) <= LONGEST_PATTERN]
+        places, noisy = asking.counts.frequent(
+            "forms of names",
+            name,
+            partial(_of_patterns, counts, known),
+            FORM_OF_NAMES / 2 * asking.share,
+            delta / 2,
+        )
+        found = {known[place]: float(count) for place, count in zip(places, noisy.values, strict=True)}
+        common = common_pattern(found, least)
+        if common is not None:
+            return common
+    return pattern_by_name(name)
+
+
+def _of_patterns(counts: Mapping[str, int], known: Sequence[str]) -> NDArray[np.int64]:
+    return np.array([counts[pattern] for pattern in known], dtype=np.int64)
+
+
+def _frequent(
+    asking: Asking, name: str, coded: bool, delta: float, reserved: float = 0.0
+) -> dict[str, tuple[float, float]]:
     """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
 
     Args:
@@ -179,13 +246,14 @@ def _frequent(asking: Asking, name: str, coded: bool, delta: float) -> dict[str,
         name: of the column.
         coded: whether beginnings are looked for.
         delta: with which texts of one row may be found.
+        reserved: share of the column that something else takes.
 
     Returns:
         Text -> rows that have it and no longer one of these, and the deviation of their noise.
     """
     texts, rows = asking.cells.values(name)
     lengths = (0, *BEGINNINGS) if coded else (0,)
-    share = (1 - DIFFERENT_TEXTS) * asking.share
+    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
     found: dict[str, tuple[float, float]] = {}
     for length in lengths:
         part = (

@@ -275,7 +275,7 @@ class NumericAttribute(Attribute):
             missing: which of them are missing values, shape (N,).
         """
         if self.integer:
-            whole = numbers.astype(np.int64)
+            whole = self.format.round_as_written(numbers).astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
         return self.format.round_as_written(numbers)

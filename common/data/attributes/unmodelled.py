@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from .attribute import check_name, check_pattern
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COUNTER = re.compile(r"([^{}]*)\{:0?[0-9]{0,2}d\}([^{}]*)")
+_FIELD = re.compile(r"\{:(0?)([0-9]{0,2})([dx])\}")
+_PATTERN = re.compile(rf"[^{{}}]*{_FIELD.pattern}[^{{}}]*|[^{{}}]*(\{{:0[0-9]{{1,2}}d\}}[^{{}}]*){{2,9}}")
 
 WHOLE_NUMBERS = "{:d}"
 """The pattern of names that are the numbers themselves."""
@@ -32,7 +33,8 @@ class Identifier:
 
     Attributes:
         name: name of the column.
-        pattern: a name with the number of the row in it, such as `P-{:06d}`.
+        pattern: a name with the number of the row in it, such as `P-{:06d}`, in hexadecimal digits as
+            `{:08x}`, or with its digits in several places, as `{:03d}-{:02d}-{:04d}`.
     """
 
     name: str
@@ -41,10 +43,10 @@ class Identifier:
     def __post_init__(self) -> None:
         check_name(self.name)
         check_pattern(self.pattern)
-        if not _COUNTER.fullmatch(self.pattern):
+        if not _PATTERN.fullmatch(self.pattern):
             raise DataError(
-                f"attribute {self.name!r}: expected a pattern with one number, such as P-{{:06d}}; fix the "
-                "domain"
+                f"attribute {self.name!r}: expected a pattern with one number, such as P-{{:06d}}, or with "
+                "several of stated lengths, such as {:03d}-{:04d}; fix the domain"
             )
 
     def draw(self, rows: int, first: int = 1) -> NDArray[Any]:
@@ -56,7 +58,7 @@ class Identifier:
         """
         if self.pattern == WHOLE_NUMBERS:
             return np.arange(first, first + rows, dtype=np.int64)
-        return np.array([self.pattern.format(number) for number in range(first, first + rows)], dtype=object)
+        return np.array([self._name(number) for number in range(first, first + rows)], dtype=object)
 
     def numbers_in(self, names: Iterable[Any]) -> NDArray[np.int64]:
         """The numbers in names as `draw` makes them, shape (names,).
@@ -64,11 +66,26 @@ class Identifier:
         Raises:
             ValueError: one is no such name.
         """
-        found = _COUNTER.fullmatch(self.pattern)
-        assert found is not None, "the pattern was checked"
-        before, after = map(len, found.groups())
-        texts = map(str, names)
-        return np.array([int(text[before : len(text) - after]) for text in texts], dtype=np.int64)
+        between = [re.escape(part) for part in _FIELD.sub("\0", self.pattern).split("\0")]
+        digits, base = ("[ 0-9]+", 10) if "d}" in self.pattern else ("[0-9a-f]+", 16)
+        written = re.compile(f"({digits})".join(between))
+        found = []
+        for name in names:
+            match = written.fullmatch(str(name))
+            if match is None:
+                raise ValueError("expected a name in the pattern")
+            found.append(int("".join(match.groups()), base))
+        return np.array(found, dtype=np.int64)
+
+    def _name(self, number: int) -> str:
+        widths = [int(field[2] or 0) for field in _FIELD.finditer(self.pattern)]
+        if len(widths) == 1:
+            return self.pattern.format(number)
+        parts = []
+        for width in widths[:0:-1]:
+            number, part = divmod(number, 10**width)
+            parts.append(part)
+        return self.pattern.format(number, *reversed(parts))
 
     def to_json(self) -> dict[str, Any]:
         """The entry in a domain file."""
@@ -87,3 +104,77 @@ class Dropped:
 
 
 Unmodelled = Identifier | Dropped
+
+_RUN, _HEX = re.compile("[0-9]+"), re.compile("(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8,64}")
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
+"""The form of an address."""
+
+EMAILS = "user{:06d}@example.com"
+"""The pattern of addresses, of a domain that is nobody's."""
+
+_MOST_FIELDS, _LONGEST_RUN = 9, 99
+
+
+def pattern_by_name(name: str) -> str:
+    """The pattern of names that have none in common, by the name of their column."""
+    return re.sub(r"[{}]", "", name) + "-{:06d}"
+
+
+def pattern_of_last(name: str) -> str:
+    """The pattern in which the last number of a name counts, by how many digits it has; empty if it has none.
+
+    A number without a zero in front is written as `{:6d}`.
+    """
+    if UUID.fullmatch(name):
+        return UUIDS
+    if EMAIL.fullmatch(name):
+        return EMAILS
+    if _HEX.fullmatch(name):
+        return f"{{:0{len(name)}x}}"
+    runs = list(_RUN.finditer(name)) if not set("{}") & set(name) else []
+    if not runs or len(runs[-1][0]) > _LONGEST_RUN:
+        return ""
+    begin, end = runs[-1].span()
+    zero = "0" if name[begin] == "0" else ""
+    return f"{name[:begin]}{{:{zero}{end - begin}d}}{name[end:]}"
+
+
+def pattern_of_all(name: str) -> str:
+    """The pattern in which all digits of a name with several numbers count; empty if it has not several."""
+    runs = _RUN.findall(name)
+    several = 2 <= len(runs) <= _MOST_FIELDS and not set("{}") & set(name)
+    return _RUN.sub(lambda run: f"{{:0{len(run[0])}d}}", name) if several else ""
+
+
+def common_pattern(rows: Mapping[str, float], least: float) -> str | None:
+    """The pattern that most names have; None if fewer have one.
+
+    Args:
+        rows: of each pattern, as `pattern_of_last` or `pattern_of_all` gives it.
+        least: so many rows have to have it.
+    """
+    around: dict[str, dict[tuple[str, str], float]] = {}
+    for pattern, count in rows.items():
+        fields = list(_FIELD.finditer(pattern))
+        counted = len(fields) == 1 and fields[0][3] == "d" and pattern != UUIDS and pattern != EMAILS
+        key = _FIELD.sub("{}", pattern) if counted else pattern
+        widths = (fields[0][1], fields[0][2]) if counted else ("", "")
+        around.setdefault(key, {})[widths] = around.get(key, {}).get(widths, 0.0) + count
+    if not around:
+        return None
+    best = max(around, key=lambda key: sum(around[key].values()))
+    together = sum(around[best].values())
+    if together < least:
+        return None
+    if "{}" not in best:
+        return best
+    lengths: dict[str, float] = {}
+    for (_, width), count in around[best].items():
+        lengths[width] = lengths.get(width, 0.0) + count
+    width = max(lengths, key=lambda one: lengths[one])
+    padded = any(zero for zero, _ in around[best]) or lengths[width] >= _OF_ONE_LENGTH * together
+    return best.replace("{}", f"{{:0{width}d}}" if padded else "{:d}")
+
+
+_OF_ONE_LENGTH = 0.95
+"""Numbers without zeros in front have a length if so many of them have it."""

@@ -192,7 +192,8 @@ def clock(form, **more):
     ("cells", "entry"),
     [
         ([f"{time:%H:%M}" for time in TIMES], clock("HH:MM")),
-        ([f"{time:%H:%M:%S}" for time in TIMES], clock("HH:MM:SS")),
+        ([f"{time:%H:%M:%S}" for time in TIMES], clock("HH:MM:00")),
+        ([f"{time:%H:%M}:{time.day:02d}" for time in TIMES], clock("HH:MM:SS")),
         ([f"{time.hour}:{time:%M}" for time in TIMES], clock("H:MM")),
         ([f"{hours}:{hours % 60:02d}:07" for hours in range(101)], clock("H:MM:SS", max="101:00")),
         ([time.hour * 100 + time.minute for time in TIMES], clock("HHMM")),
@@ -222,7 +223,7 @@ def test_other_whole_numbers_are_no_clock(tmp_path, cells):
         ("%I:%M %p", "HH:MM AM"),
         ("%-I:%M %p", "H:MM AM"),
         ("%-I:%M%P", "H:MMam"),
-        ("%I:%M:%S %P", "HH:MM:SS am"),
+        ("%I:%M:%d %P", "HH:MM:SS am"),
         ("%H:%M:%S.%f", "HH:MM:SS.ffffff"),
     ],
 )

@@ -148,9 +148,12 @@ def test_infinite_numbers_are_none(cells):
     np.testing.assert_array_equal(found.numbers("x", Numbers("{}", 0)), [np.nan, np.nan, 1.0, np.nan])
 
 
-def test_days_and_months_are_told_apart_by_what_is_above_twelve(cells):
-    found = cells(pd.DataFrame({"x": ["31/12/2020", "12/31/2020", "13/01/2020", "5/6/2020", "unsure", None]}))
-    assert found.day_and_month("x").tolist() == [2, 1, 3]
+def test_parts_of_dates_are_told_apart_by_where_they_lie(cells):
+    dates = ["31/12/2020", "12/31/2020", "13/01/20", "5/6/2020", "99/6/12", "20/6/30", "unsure", None]
+    found = cells(pd.DataFrame({"x": dates})).numbers_of_dates("x")
+    rows = {(first, third): int(n) for (first, third), n in np.ndenumerate(found[:16].reshape(4, 4)) if n}
+    assert rows == {(2, 3): 1, (1, 1): 1, (0, 3): 1, (3, 0): 1, (1, 2): 1}
+    assert found[16:].tolist() == [1, 2]
 
 
 def test_columns_of_other_types_are_refused_by_their_type(tmp_path):
