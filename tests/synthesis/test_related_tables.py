@@ -10,6 +10,8 @@ from hypothesis import given, settings
 
 import dpmosaic
 from dpmosaic.common.errors import MosaicError
+from dpmosaic.curator.people.table_files import formula_warning
+from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from support.related import DOMAINS, RELATIONS, patients, release
 
@@ -304,6 +306,22 @@ def test_a_public_table_is_saved_loaded_and_joined_as_it_is(tmp_path, table_form
 
 def _texts(rows):
     return rows.astype(object).where(rows.notna(), "").astype(str)
+
+
+def test_a_public_table_for_spreadsheets_comes_back_without_apostrophes(tmp_path):
+    """The keys are like formulas, and one begins with zeros."""
+    wards = WARDS.assign(ward=["007", "=b", "+a"]).rename(columns={"beds": "@beds"})
+    data = patients()
+    data["stays"]["ward"] = data["stays"]["ward"].map({"a": "+a", "b": "=b", "c": "007"})
+    made = release(data | {"wards": wards}, **OF_WARDS, seed=1)
+    assert "'wards.ward', 'wards.@beds', 'wards.name'" in formula_warning(
+        made.family, TableFile(), made.public
+    )
+    made.save(tmp_path / "out", TableFile(spreadsheet_safe=True))
+    assert "'=b,20," in (tmp_path / "out" / "tables" / "wards.csv").read_text()
+    loaded = dpmosaic.load_people(tmp_path / "out").tables
+    assert _texts(loaded["wards"]).equals(_texts(wards))
+    assert len(loaded["stays"].merge(loaded["wards"], on="ward")) == len(loaded["stays"])
 
 
 def test_a_public_table_has_no_ledger(tmp_path):

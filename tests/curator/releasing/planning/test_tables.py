@@ -83,13 +83,13 @@ def test_the_curator_holds_public_tables_whose_keys_a_domain_lists(tmp_path):
     assert wards["ward"].tolist() == ["x", "y", "z"]
     assert wards["beds"].sum() == 12
     assert wards["code"].tolist() == ["007", "1", "2"]
-    assert tables.stated()["public table wards"].endswith("stays.ward refers to it")
+    assert tables.facts()["public table wards"].endswith("stays.ward refers to it")
 
 
 def test_how_new_keys_look_is_said_of_a_plan(tmp_path, monkeypatch):
     form = {"type": "identifier", "pattern": "P-{:04d}"}
     monkeypatch.setitem(DOMAINS, "people", DOMAINS["people"] | {"id": form})
-    stated = load(tmp_path).tables.stated()
+    stated = load(tmp_path).tables.facts()
     assert stated == {
         "new keys of people": "'id', the first one is P-0001",
         "new keys of stays": "'stay', the first one is 1",
