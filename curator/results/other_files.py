@@ -95,12 +95,13 @@ def read_other_rows(path: Path, names: Iterable[str]) -> pd.DataFrame:
     )
 
 
-def read_public(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
+def read_public(path: Path, columns: Sequence[str] = (), exactly: bool = False) -> pd.DataFrame:
     """A table that everybody may see, as a file in one of the formats of releases holds it.
 
     Args:
         path: the file.
         columns: their names, if the file may have others for them.
+        exactly: see `with_types`.
 
     Raises:
         DataError: there is no such file, or it is another one.
@@ -109,11 +110,12 @@ def read_public(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
         if path.suffix == f".{TableFormat.PARQUET}":
             return pd.read_parquet(path)
         if path.suffix == f".{TableFormat.CSV}":
-            return with_types(pd.read_csv(path, dtype=object, keep_default_na=False, na_values=[""]))
+            rows = pd.read_csv(path, dtype=object, keep_default_na=False, na_values=[""])
+            return with_types(rows, exactly)
         if path.is_file() and path.suffix[1:] in [*TableFormat]:
             rows = read_other_rows(path, columns)
             # Cells of a workbook are texts.
-            return with_types(rows.astype(object)) if path.suffix == f".{TableFormat.XLSX}" else rows
+            return with_types(rows.astype(object), exactly) if path.suffix == f".{TableFormat.XLSX}" else rows
     except MosaicError:
         raise
     except (OSError, ValueError, pd.errors.ParserError):
@@ -124,15 +126,22 @@ def read_public(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
     )
 
 
-def with_types(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose columns of texts are of numbers or truths where all of these are written so."""
+def with_types(rows: pd.DataFrame, exactly: bool = False) -> pd.DataFrame:
+    """Rows whose columns of texts are of numbers or truths where all of these are written so.
+
+    Args:
+        rows: the rows.
+        exactly: whether others stay that would be written otherwise, such as 7.50.
+    """
     found = {}
     for name, cells in rows.items():
         texts = [cell for cell in cells[cells.notna()].tolist() if isinstance(cell, str)]
         if len(texts) == cells.notna().sum() and not any(re.match(_OTHER_THAN_NUMBERS, one) for one in texts):
             written = io.StringIO(cells.astype(object).to_csv(index=False, header=["cell"]))
             options = {"keep_default_na": False, "na_values": [""], "skip_blank_lines": False}
-            found[str(name)] = pd.read_csv(written, **options)["cell"].set_axis(cells.index)
+            typed = pd.read_csv(written, **options)["cell"].set_axis(cells.index)
+            if not exactly or [str(cell) for cell in typed[cells.notna()].tolist()] == texts:
+                found[str(name)] = typed
     return rows.assign(**found)
 
 

@@ -108,9 +108,9 @@ class PublicTables:
 
 
 def _frame(name: str, data: Source) -> pd.DataFrame:
-    """The rows of a public table; cells of a file of texts have types, as those of a release have."""
+    """The rows of a public table; cells of a file of texts have types as far as they are written the same."""
     rows = with_texts(*frame_of(name, data))
-    return rows if isinstance(data, ArrowTable) else with_types(rows)
+    return rows if isinstance(data, ArrowTable) else with_types(rows, exactly=True)
 
 
 def without_described(tables: Sequence[Raw], domains: Mapping[str, Domain]) -> tuple[Raw, ...]:

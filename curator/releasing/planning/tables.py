@@ -219,7 +219,7 @@ def _public_tables(
                 f"plan: [tables.{name}]: expected the file of a public table, and its key if others refer to "
                 "it, got less; name both"
             )
-        found[name] = read_public(folder / section["file"])
+        found[name] = read_public(folder / section["file"], exactly=True)
         if "key" in section:
             check_keys(name, section["key"], found[name])
     for table in tables:
