@@ -259,7 +259,7 @@ def synthesize(
             people.write(out, table_file)
         sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
         promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
-        formulas = formula_warning(people.family, table_file)
+        formulas = formula_warning(people.family, table_file, people.public)
         unsaid = [*(notes if json_output else []), *([] if formulas is None else [formulas])]
         unsaid += [f"{name}: {_NO_ROWS}" for name, rows in people.frames.items() if not len(rows)]
         _tell(people, sizes, promised, out, where, unsaid, json_output)

@@ -92,8 +92,8 @@ def preflight(
                 )
             )
             if table.passed:
-                for what, stated in ({} if plan.tables is None else plan.tables.stated()).items():
-                    yield Check("plan", what, True, stated)
+                for what, fact in ({} if plan.tables is None else plan.tables.facts()).items():
+                    yield Check("plan", what, True, fact)
                 yield from _check_review(home, plan, slices, links, first)
                 if first is None:
                     yield from _check_forecast(home, plan, slices, links)

@@ -337,7 +337,8 @@ def load_people(folder: str | Path) -> PeopleRelease:
         if table.columns:
             tables[table.name] = read_table(folder / TABLES, family, table, described.spreadsheet_safe)
     public = {
-        name: read_public_of(folder / TABLES, name, columns) for name, columns in described.public.items()
+        name: read_public_of(folder / TABLES, name, columns, described.spreadsheet_safe)
+        for name, columns in described.public.items()
     }
     continued = _read_continued(certificate, folder)
     return PeopleRelease(family, releases, certificate, tables, choices, continued=continued, public=public)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Unmodelled
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.files.writing import told_if_unwritable, whole_file, write_text
+from ...common.showing.formulas import is_formula
 from ..results.csv_files import join_cells, write_csv
 from ..results.frames import typed_values
-from ..results.other_files import read_other_rows, write_other_file
+from ..results.other_files import read_other_rows, read_public, write_other_file
 from ..results.outputs import PEOPLE, formula_note, warning_beside
-from ..results.public_tables import read_public
 from ..results.raw_frames import values_in
 from ..results.row_forms import header_of, text_cells
 from ..results.row_values import DECODED_ROWS
@@ -36,6 +37,7 @@ from .tables import released_domain, shown_as_real
 _FORMAT = "dpmosaic people 1"
 _SAFE = "spreadsheet_safe"
 _PUBLIC = "public"
+_NO_FRAMES: Mapping[str, pd.DataFrame] = MappingProxyType({})
 
 
 def write_table(path: Path, rows: pd.DataFrame, table_file: TableFile, domain: Domain | None) -> None:
@@ -177,12 +179,15 @@ def lines_of(rows: pd.DataFrame, domain: Domain | None, spreadsheet_safe: bool) 
         yield join_cells(parts, alone=len(parts) == 1)
 
 
-def formula_warning(family: Family, table_file: TableFile) -> str | None:
+def formula_warning(
+    family: Family, table_file: TableFile, public: Mapping[str, pd.DataFrame] = _NO_FRAMES
+) -> str | None:
     """The warning about columns that a spreadsheet would run as formulas; None without any.
 
     Args:
         family: the tables.
         table_file: how they are written.
+        public: the tables that everybody may see, if they are written too.
     """
     if table_file.table_format is not TableFormat.CSV or table_file.spreadsheet_safe:
         return None
@@ -192,7 +197,14 @@ def formula_warning(family: Family, table_file: TableFile) -> str | None:
         if table.columns
         for name in columns_like_formulas(_columns(family, table))
     ]
+    for table, rows in public.items():
+        names += [f"{table}.{name}" for name in rows if _has_formulas(str(name), rows[name])]
     return formula_note(names, "use --spreadsheet-safe to write an apostrophe before it")
+
+
+def _has_formulas(name: str, cells: pd.Series) -> bool:
+    """Whether the name or a cell of a public column begins like a formula."""
+    return is_formula(name) or any(is_formula(cell) for cell in cells.tolist() if isinstance(cell, str))
 
 
 def added_to(table_file: TableFile, safe_before: bool | None) -> TableFile:
@@ -263,18 +275,22 @@ def _read(path: Path, family: Family, table: Kin, spreadsheet_safe: bool) -> pd.
     return shown_as_real(family, table, parts)
 
 
-def read_public_of(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
+def read_public_of(
+    folder: Path, name: str, columns: Sequence[str], spreadsheet_safe: bool = False
+) -> pd.DataFrame:
     """A table that everybody may see, as the folder of the tables holds it.
 
     Args:
         folder: of the tables.
         name: of the table.
         columns: their names.
+        spreadsheet_safe: see `read_table`.
 
     Raises:
         DataError: there is no such file, or it is another one.
     """
-    return read_public(_file_of(folder, file_name(name)), columns)
+    rows = read_public(_file_of(folder, file_name(name)), columns)
+    return without_apostrophes(rows.set_axis([*columns], axis=1), ()) if spreadsheet_safe else rows
 
 
 def _columns(family: Family, table: Kin) -> tuple[Attribute | Unmodelled, ...]:

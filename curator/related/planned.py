@@ -75,14 +75,14 @@ def tell_parts(plan: ReleasePlan, json_output: bool) -> None:
     if json_output:
         parts = [{"part": name, "zcdp_rho": float(rho)} for name, rho in costs]
         total = float(sum(rho for _, rho in costs))
-        stated = tables_of(plan).stated()
-        tell(json.dumps({"dry_run": True, "parts": parts, "zcdp_rho": total, "stated": stated}))
+        facts = tables_of(plan).facts()
+        tell(json.dumps({"dry_run": True, "parts": parts, "zcdp_rho": total, "facts": facts}))
         return
     for name, rho in costs:
         tell(f"{name:32} rho {float(rho):.6g}")
     tell(f"{'all parts':32} rho {float(sum(rho for _, rho in costs)):.6g}")
     for party, held in tables_of(plan).holds.items():
         tell(f"{party} answers for {', '.join(held)}: each person counts as one in each, with all rows")
-    for what, stated in tables_of(plan).stated().items():
-        tell(f"{what}: {stated}")
+    for what, fact in tables_of(plan).facts().items():
+        tell(f"{what}: {fact}")
     tell("each part is proposed by itself, and parties state at the first one whether they allow them all")

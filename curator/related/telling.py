@@ -26,7 +26,8 @@ def run_related(session: Session, json_output: bool) -> None:
     """
     with shown_to_operator(session, json_output) as (report, activity):
         made = RelatedSession(session).run(report, activity)
-    certificate, warning = made.certificate, formula_warning(made.family, session.table_file)
+    certificate = made.certificate
+    warning = formula_warning(made.family, session.table_file, made.public)
     if json_output:
         summary = {
             "out": str(session.folder),

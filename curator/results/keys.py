@@ -1,11 +1,15 @@
-"""Keys that bind tables together."""
+"""Keys that bind tables together, and columns whose categories are keys of a public table."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.values import text_of
+from ...common.errors import DataError
+from ...common.forms.nearest import hint
 
 
 def keys_as_texts(column: pd.Series) -> pd.Series:
@@ -19,6 +23,66 @@ def keys_as_texts(column: pd.Series) -> pd.Series:
     places, different = pd.factorize(column)
     texts = np.array([*map(_text, different.tolist()), None], dtype=object)
     return pd.Series(texts[places], index=column.index, dtype=object)
+
+
+def check_keys(name: str, key: str, rows: pd.DataFrame) -> None:
+    """Refuses a public table whose rows its key does not name.
+
+    Args:
+        name: of the table.
+        key: its column of keys.
+        rows: of the table.
+
+    Raises:
+        DataError: there is no such column, or a key is missing or stands twice.
+    """
+    if key not in rows.columns:
+        raise DataError(
+            f"{name}: expected the column {key!r}, found none{hint(key, map(str, rows.columns))}; fix the "
+            "relations"
+        )
+    keys = keys_as_texts(rows[key])
+    if keys.isna().any() or keys.duplicated().any():
+        raise DataError(
+            f"{name}: expected a key {key!r} in every row of a public table, and each once, found another; "
+            "make it a table of one row a key"
+        )
+
+
+def reference_to(column: str, table: str, key: str, rows: pd.DataFrame) -> CategoricalAttribute:
+    """A column that holds keys of a public table, which are its categories.
+
+    Raises:
+        DataError: see `check_keys`; or the table has fewer than two rows.
+    """
+    check_keys(table, key, rows)
+    cells = rows[key].tolist()
+    whole = all(isinstance(cell, float) and cell.is_integer() for cell in cells)
+    return CategoricalAttribute(column, tuple(map(int, cells) if whole else cells))
+
+
+def check_listed(where: str, attribute: Attribute, reference: CategoricalAttribute) -> CategoricalAttribute:
+    """A column that refers to a public table as its domain describes it: by some of the keys.
+
+    Args:
+        where: of the domain, for messages.
+        attribute: the column in the domain.
+        reference: all keys as its categories.
+
+    Raises:
+        DataError: it has a category that is no key.
+    """
+    keys = {*keys_as_texts(pd.Series(reference.categories, dtype=object))}
+    found = "other values"
+    if isinstance(attribute, CategoricalAttribute) and attribute.other is None and not attribute.prefixes:
+        listed = keys_as_texts(pd.Series(attribute.categories, dtype=object))
+        if listed.isin(keys).all():
+            return attribute
+        found = repr(attribute.categories[int((~listed.isin(keys)).argmax())])
+    raise DataError(
+        f"{where}: expected keys of a public table as the categories of {attribute.name!r}, and no others, "
+        f"found {found} in the domain; fix it, or the table"
+    )
 
 
 def _text(cell: object) -> str | None:

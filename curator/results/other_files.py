@@ -1,9 +1,10 @@
-"""Synthetic tables as files that are written at once: Feather, Excel, SPSS, Stata and SAS."""
+"""Files that are written or read at once: Feather, Excel, SPSS, Stata, SAS; public ones of any kind."""
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ...common.data.domain import Domain
-from ...common.errors import DataError
+from ...common.errors import DataError, MosaicError
 from ...common.extras import require_extra
 from ...common.files.kinds import read_other_file
 from ...common.files.labels import Labels
@@ -23,6 +24,10 @@ _SHEET_ROWS = 2**20 - 1
 
 _NAME_OF_SURVEYS = 32
 """Characters of a name that SPSS, Stata and SAS take."""
+
+
+_OTHER_THAN_NUMBERS = r"\s*[+-]?0[0-9]"
+"""How texts begin that would lose something as numbers, such as 007."""
 
 
 def write_other_file(
@@ -88,6 +93,56 @@ def read_other_rows(path: Path, names: Iterable[str]) -> pd.DataFrame:
     return rows.to_pandas(
         types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
     )
+
+
+def read_public(path: Path, columns: Sequence[str] = (), exactly: bool = False) -> pd.DataFrame:
+    """A table that everybody may see, as a file in one of the formats of releases holds it.
+
+    Args:
+        path: the file.
+        columns: their names, if the file may have others for them.
+        exactly: see `with_types`.
+
+    Raises:
+        DataError: there is no such file, or it is another one.
+    """
+    try:
+        if path.suffix == f".{TableFormat.PARQUET}":
+            return pd.read_parquet(path)
+        if path.suffix == f".{TableFormat.CSV}":
+            rows = pd.read_csv(path, dtype=object, keep_default_na=False, na_values=[""])
+            return with_types(rows, exactly)
+        if path.is_file() and path.suffix[1:] in [*TableFormat]:
+            rows = read_other_rows(path, columns)
+            # Cells of a workbook are texts.
+            return with_types(rows.astype(object), exactly) if path.suffix == f".{TableFormat.XLSX}" else rows
+    except MosaicError:
+        raise
+    except (OSError, ValueError, pd.errors.ParserError):
+        pass
+    kinds = ", ".join(f".{kind}" for kind in TableFormat)
+    raise DataError(
+        f"{path}: expected a public table in a file of {kinds}, found none; fix the path or the file"
+    )
+
+
+def with_types(rows: pd.DataFrame, exactly: bool = False) -> pd.DataFrame:
+    """Rows whose columns of texts are of numbers or truths where all of these are written so.
+
+    Args:
+        rows: the rows.
+        exactly: whether others stay that would be written otherwise, such as 7.50.
+    """
+    found = {}
+    for name, cells in rows.items():
+        texts = [cell for cell in cells[cells.notna()].tolist() if isinstance(cell, str)]
+        if len(texts) == cells.notna().sum() and not any(re.match(_OTHER_THAN_NUMBERS, one) for one in texts):
+            written = io.StringIO(cells.astype(object).to_csv(index=False, header=["cell"]))
+            options = {"keep_default_na": False, "na_values": [""], "skip_blank_lines": False}
+            typed = pd.read_csv(written, **options)["cell"].set_axis(cells.index)
+            if not exactly or [str(cell) for cell in typed[cells.notna()].tolist()] == texts:
+                found[str(name)] = typed
+    return rows.assign(**found)
 
 
 def survey_names(names: Iterable[str]) -> dict[str, str]:

@@ -48,7 +48,7 @@ def without_apostrophes(rows: pd.DataFrame, columns: Iterable[Attribute | Unmode
     A label or name that is listed with its apostrophe keeps it.
 
     Args:
-        rows: columns of text.
+        rows: the table; cells that are no texts stay as they are.
         columns: those of the table.
     """
     import pandas as pd
@@ -56,8 +56,8 @@ def without_apostrophes(rows: pd.DataFrame, columns: Iterable[Attribute | Unmode
     kept = {column.name: set(_labels(column)) for column in columns}
     names = {name: name if name in kept else _unescape(name) for name in rows.columns}
 
-    def plain(name: str, cell: str) -> str:
-        return cell if cell in kept.get(name, ()) else _unescape(cell)
+    def plain(name: str, cell: Any) -> Any:
+        return cell if not isinstance(cell, str) or cell in kept.get(name, ()) else _unescape(cell)
 
     return pd.DataFrame({name: rows[held].map(lambda c, n=name: plain(n, c)) for held, name in names.items()})
 

@@ -11,7 +11,7 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.related.joint import joint_domain
-from ...common.data.related.stated import StatedTable, parted
+from ...common.data.related.stated import StatedTable, without_public
 from ...common.errors import DataError
 from ..names import POLICY
 
@@ -76,7 +76,7 @@ def tables_of(sections: Mapping[str, Mapping[str, Any]], folder: Path) -> tuple[
     Raises:
         DataError: they are no tree, or a table below that of people belongs to one of another party.
     """
-    of_people, public = parted(POLICY, sections, ())
+    of_people, public = without_public(POLICY, sections, ())
     waiting = {
         name: TableSettings.read(POLICY, name, section, folder, public, _source=section, _folder=folder)
         for name, section in of_people.items()

@@ -145,7 +145,7 @@ def _section(table: PlannedTable, more: Mapping[str, object]) -> str:
     stated = {
         "domain": "" if table.domain is None else _domain_file(table.name),
         "key": table.key,
-        "belongs_to": ({table.foreign: table.parent} if table.parent else {}) | table.references,
+        "belongs_to": {**({table.foreign: table.parent} if table.parent else {}), **table.references},
         "order": table.order,
     }
     return section_of(f"tables.{toml_key(table.name)}", stated | dict(more))

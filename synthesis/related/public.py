@@ -11,7 +11,8 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
-from ...curator.results.public_tables import check_listed, reference_to, with_types
+from ...curator.results.keys import check_listed, reference_to
+from ...curator.results.other_files import with_types
 from ...simulations.tables.arrow_tables import ArrowTable
 from ...simulations.tables.frames import Source
 from .frames import frame_of, with_texts
@@ -85,14 +86,13 @@ class PublicTables:
         Raises:
             DataError: a domain lists what is no key.
         """
-
-        def known(name: str, one: CategoricalAttribute) -> CategoricalAttribute:
-            stated = domains.get(name)
-            return (
-                one if stated is None or one.name not in stated else check_listed(name, stated[one.name], one)
-            )
-
-        found = {name: tuple(known(name, one) for one in held) for name, held in self.references.items()}
+        found = dict(self.references)
+        for name, references in self.references.items():
+            if domain := domains.get(name):
+                found[name] = tuple(
+                    check_listed(name, domain[one.name], one) if one.name in domain else one
+                    for one in references
+                )
         return replace(self, references=found)
 
     def complete(self, domains: Mapping[str, Domain]) -> dict[str, Domain]:
@@ -108,16 +108,15 @@ class PublicTables:
 
 
 def _frame(name: str, data: Source) -> pd.DataFrame:
-    """The rows of a public table; cells of a file of texts have types, as those of a release have."""
+    """The rows of a public table; cells of a file of texts have types as far as they are written the same."""
     rows = with_texts(*frame_of(name, data))
-    return rows if isinstance(data, ArrowTable) else with_types(rows)
+    return rows if isinstance(data, ArrowTable) else with_types(rows, exactly=True)
 
 
 def without_described(tables: Sequence[Raw], domains: Mapping[str, Domain]) -> tuple[Raw, ...]:
     """The tables with those columns of keys alone that their domains leave out."""
-
-    def left(raw: Raw) -> tuple[CategoricalAttribute, ...]:
+    found = []
+    for raw in tables:
         known = domains.get(raw.name, ())
-        return tuple(one for one in raw.references if one.name not in known)
-
-    return tuple(replace(raw, references=left(raw)) for raw in tables)
+        found.append(replace(raw, references=tuple(one for one in raw.references if one.name not in known)))
+    return tuple(found)

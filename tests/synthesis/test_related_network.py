@@ -135,7 +135,7 @@ def test_public_tables_are_at_the_curator_and_their_keys_in_domains(tmp_path, re
         'belongs_to = { id = "patients", ward = "wards.code" }\norder',
     )
     relations.write_text(f"{text}[wards]\npublic = true\n")
-    (real / "wards.csv").write_text("code,beds,floor\nc,7,01\nb,,02\na,12,03\n")
+    (real / "wards.csv").write_text("code,beds,floor\nc,7,01\nb,0,02\na,12,03\n")
     (real / "stays.json").write_text(json.dumps({"day": DOMAINS["stays"]["day"]}))
     made = create_network(tmp_path / "net", real, relations, "2x2")
     tables = ReleasePlan.load(made.plan).tables

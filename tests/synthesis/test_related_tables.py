@@ -10,6 +10,8 @@ from hypothesis import given, settings
 
 import dpmosaic
 from dpmosaic.common.errors import MosaicError
+from dpmosaic.curator.people.table_files import formula_warning
+from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from support.related import DOMAINS, RELATIONS, patients, release
 
@@ -319,6 +321,39 @@ def test_a_public_table_is_saved_loaded_and_joined_as_it_is(tmp_path, table_form
 
 def _texts(rows):
     return rows.astype(object).where(rows.notna(), "").astype(str)
+
+
+def test_a_public_table_for_spreadsheets_comes_back_without_apostrophes(tmp_path):
+    """The keys are like formulas, and one begins with zeros."""
+    wards = WARDS.assign(ward=["007", "=b", "+a"]).rename(columns={"beds": "@beds"})
+    data = patients()
+    data["stays"]["ward"] = data["stays"]["ward"].map({"a": "+a", "b": "=b", "c": "007"})
+    made = release(data | {"wards": wards}, **OF_WARDS, seed=1)
+    warned = formula_warning(made.family, TableFile(), made.public)
+    assert "'wards.ward', 'wards.@beds', 'wards.name'" in warned
+    made.save(tmp_path / "out", TableFile(spreadsheet_safe=True))
+    assert "'=b,20," in (tmp_path / "out" / "tables" / "wards.csv").read_text()
+    loaded = dpmosaic.load_people(tmp_path / "out").tables
+    assert _texts(loaded["wards"]).equals(_texts(wards))
+    assert len(loaded["stays"].merge(loaded["wards"], on="ward")) == len(loaded["stays"])
+
+
+def test_a_public_table_of_a_file_stands_in_the_release_as_it_was_written(tmp_path):
+    """Keys are numbers in both tables, in memory and when they are read again."""
+    text = "ward,price,open,code,rate\n1,7.50,true,007,\n2,1.10,,1,3\n3,2,false,2,4\n"
+    data = patients()
+    data["stays"]["ward"] = data["stays"]["ward"].map({"a": 1, "b": 2, "c": 3})
+    for name, rows in data.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "wards.csv").write_text(text)
+    made = release({name: tmp_path / f"{name}.csv" for name in (*data, "wards")}, **OF_WARDS, seed=1)
+    made.save(tmp_path / "out")
+    assert (tmp_path / "out" / "tables" / "wards.csv").read_text() == text
+    loaded = dpmosaic.load_people(tmp_path / "out")
+    for one in (made, loaded):
+        assert len(one.tables["stays"].merge(one.tables["wards"], on="ward")) == len(one.tables["stays"])
+    assert loaded.tables["wards"]["price"].sum() == 10.6
+    assert loaded.tables["wards"]["code"].tolist() == ["007", "1", "2"]
 
 
 def test_a_public_table_has_no_ledger(tmp_path):

@@ -30,7 +30,7 @@ TABLE_KEYS: Mapping[str, Key] = {
 """The keys of a section."""
 
 
-def parted(
+def without_public(
     file: str, sections: Mapping[str, Mapping[str, Any]], allowed: Collection[str]
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """The sections of tables of people, and those of public tables.

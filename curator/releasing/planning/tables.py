@@ -12,7 +12,7 @@ from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
 from ....common.data.related.keys import without_keys
 from ....common.data.related.series import check_series
-from ....common.data.related.stated import StatedTable, parted
+from ....common.data.related.stated import StatedTable, without_public
 from ....common.errors import DataError
 from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ....common.protocols.related import Relation
@@ -101,7 +101,7 @@ class PlannedTables:
             DataError: the tables are no tree, or the parties of a slice do not hold each of them once; or a
                 domain lists other keys than those of a public table.
         """
-        of_people, public = parted("plan", sections, ("file", "key"))
+        of_people, public = without_public("plan", sections, ("file", "key"))
         tables = _in_order(
             [
                 PlannedTable.read(
@@ -164,7 +164,7 @@ class PlannedTables:
         """The columns of a table that say something of its rows below."""
         return tuple(said for one in self.tables if one.parent == table for said in one.summaries)
 
-    def stated(self) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
         """What the release has that no term of a party states: forms of new keys, and public tables."""
         found = {}
         for table in self.tables:
@@ -208,7 +208,8 @@ def _public_tables(
     """
     if not sections:
         return {}
-    from ...results.public_tables import check_keys, check_listed, read_public, reference_to
+    from ...results.keys import check_keys, check_listed, reference_to
+    from ...results.other_files import read_public
 
     found = {}
     referred = {other for table in tables for other in table.references.values()}
@@ -218,7 +219,7 @@ def _public_tables(
                 f"plan: [tables.{name}]: expected the file of a public table, and its key if others refer to "
                 "it, got less; name both"
             )
-        found[name] = read_public(folder / section["file"])
+        found[name] = read_public(folder / section["file"], exactly=True)
         if "key" in section:
             check_keys(name, section["key"], found[name])
     for table in tables:

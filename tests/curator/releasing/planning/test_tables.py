@@ -74,22 +74,23 @@ WARDS = (
 
 
 def test_the_curator_holds_public_tables_whose_keys_a_domain_lists(tmp_path):
-    (tmp_path / "wards.csv").write_text("ward,beds,code\nx,5,007\ny,,1\nz,7,2\n")
+    (tmp_path / "wards.csv").write_text("ward,beds,code,price\nx,5,007,7.50\ny,8,1,\nz,7,2,1.25\n")
     tables = load(tmp_path, *WARDS).tables
     assert tables.holds == {"a": ("people",), "b": ("stays", "codes")}
     assert [one.name for one in tables.tables] == ["people", "stays", "codes"]
     assert [(one.table, one.parent) for one in tables.relations][1] == ("stays", "people")
     wards = tables.public["wards"]
     assert wards["ward"].tolist() == ["x", "y", "z"]
-    assert wards["beds"].sum() == 12
+    assert wards["beds"].sum() == 20
     assert wards["code"].tolist() == ["007", "1", "2"]
-    assert tables.stated()["public table wards"].endswith("stays.ward refers to it")
+    assert wards["price"].fillna("").tolist() == ["7.50", "", "1.25"]
+    assert tables.facts()["public table wards"].endswith("stays.ward refers to it")
 
 
 def test_how_new_keys_look_is_said_of_a_plan(tmp_path, monkeypatch):
     form = {"type": "identifier", "pattern": "P-{:04d}"}
     monkeypatch.setitem(DOMAINS, "people", DOMAINS["people"] | {"id": form})
-    stated = load(tmp_path).tables.stated()
+    stated = load(tmp_path).tables.facts()
     assert stated == {
         "new keys of people": "'id', the first one is P-0001",
         "new keys of stays": "'stay', the first one is 1",
