@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -232,13 +233,20 @@ def read_table(folder: Path, family: Family, table: Kin, spreadsheet_safe: bool 
         DataError: there is no such file, or it is another one.
     """
     path = _file_of(folder, file_name(table.name))
-    try:
-        with np.errstate(invalid="raise", over="raise"):
-            rows = _read(path, family, table, spreadsheet_safe)
+    with _told_if_another(path):
+        rows = _read(path, family, table, spreadsheet_safe)
         if table.key in table.columns and not rows[table.key].is_unique:
             raise ValueError("a key stands twice")
         return rows
-    except (OSError, LookupError, ValueError, ArithmeticError):
+
+
+@contextlib.contextmanager
+def _told_if_another(path: Path) -> Iterator[None]:
+    """Says in one sentence that a file is not the table of a release, whatever is wrong with it."""
+    try:
+        with np.errstate(invalid="raise", over="raise"):
+            yield
+    except (OSError, LookupError, TypeError, ValueError, ArithmeticError, pa.ArrowException):
         raise DataError(f"{path}: expected a table of this release, found another; restore it") from None
 
 
@@ -263,27 +271,44 @@ def _read(path: Path, family: Family, table: Kin, spreadsheet_safe: bool) -> pd.
     return shown_as_real(family, table, parts)
 
 
-def read_public(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
+def read_public(
+    folder: Path, name: str, columns: Sequence[str], spreadsheet_safe: bool = False
+) -> pd.DataFrame:
     """A table that everybody may see, as its file holds it.
 
     Args:
         folder: of the tables.
         name: of the table.
         columns: their names.
+        spreadsheet_safe: whether it was written so, if it is a CSV.
 
     Raises:
         DataError: there is no such file, or it is another one.
     """
     path = _file_of(folder, file_name(name))
+    with _told_if_another(path):
+        rows = _read_public(path, columns, spreadsheet_safe)
+        if [*map(str, rows.columns)] != [*columns]:
+            raise ValueError("it has other columns")
+        return rows
+
+
+def _read_public(path: Path, columns: Sequence[str], spreadsheet_safe: bool) -> pd.DataFrame:
     if path.suffix == f".{TableFormat.PARQUET}":
         return pd.read_parquet(path)
     if path.suffix == f".{TableFormat.CSV}":
-        return pd.read_csv(path, keep_default_na=False, na_values=[""])
+        if not spreadsheet_safe:
+            return _typed_texts(path)
+        texts = pd.read_csv(path, dtype=object, keep_default_na=False)
+        return _typed_texts(io.StringIO(without_apostrophes(texts, ()).to_csv(index=False)))
     rows = read_other_rows(path, columns)
-    if path.suffix == f".{TableFormat.XLSX}":
-        # Its cells are texts.
-        return pd.read_csv(io.StringIO(rows.to_csv(index=False)), keep_default_na=False, na_values=[""])
-    return rows
+    # Cells of Excel are texts.
+    return _typed_texts(io.StringIO(rows.to_csv(index=False))) if path.suffix == ".xlsx" else rows
+
+
+def _typed_texts(source: Path | io.StringIO) -> pd.DataFrame:
+    """The rows of a CSV, of the types that their texts have."""
+    return pd.read_csv(source, keep_default_na=False, na_values=[""])
 
 
 def _columns(family: Family, table: Kin) -> tuple[Attribute | Unmodelled, ...]:
