@@ -159,7 +159,7 @@ def simulate(
     else:
         loaded = Loaded(data, data.domain.columns, TableStorage())
     table, budget = loaded.table, Budget.of(epsilon, delta)
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    stream = RandomStream.seeded(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
     anywhere = shared is not None and aligning.population is Population.ANYWHERE

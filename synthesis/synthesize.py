@@ -15,12 +15,11 @@ from ..common.data.domain import Domain
 from ..common.data.values import compose_texts
 from ..common.data.workload import Workload
 from ..common.errors import DataError, MosaicWarning
-from ..common.forms.values import whole
 from ..common.privacy.budget import DEFAULT_DELTA, Budget
 from ..common.privacy.cost import Adjacency
-from ..common.privacy.rows_of_person import MOST_ROWS
 from ..common.protocols.registry import TRUSTED
 from ..common.release_spec import ReleaseSpec
+from ..curator.analysis.asked_numbers import check_number
 from ..curator.analysis.release import Release
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
@@ -30,6 +29,7 @@ from ..curator.results.storage import Library
 from ..simulations.tables.arrow_tables import rereadable
 from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table
 from ..simulations.time_limit import TimeLimitWarning, lateness, limited
+from .arguments import check_kinds
 from .beginning import check_beginning
 from .learning.first_step import texts_delta
 from .ledgers.counting import Priced, counted_release
@@ -276,6 +276,17 @@ def synthesize(
         1.0
     """
     started = time.perf_counter()
+    check_kinds(
+        {
+            **{"key": key, "relations": relations, "public": public, "order": order, "series": series},
+            **{"within": within, "drop_incomplete": drop_incomplete, "summaries": summaries},
+            **{"per_person": per_person, "releases": releases, "continues": continues, "domain": domain},
+            **{"adjacency": adjacency, "mechanism": mechanism, "time_limit": time_limit, "rules": rules},
+            **{"target": target, "workload": workload, "seed": seed, "header": header},
+            **{"checks": checks, "out": out},
+        }
+    )
+    time_limit = None if time_limit is None else float(time_limit)
     library, data = Library.of(data), _rereadable(data)
     neighbours = Adjacency.named(adjacency)
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
@@ -361,8 +372,8 @@ def synthesize(
     if workload is not None and not isinstance(workload, str | Workload):
         raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')
     wanted = Workload.wanted(described, workload, compose_texts(target))
-    if rows is not None and not whole(1, MOST_ROWS).fits(rows):
-        raise DataError(f"rows: expected at least 1 and at most {MOST_ROWS}; ask for another whole number")
+    if rows is not None:
+        check_number("rows", rows)
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)
     check_beginning(ordered)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from ..errors import DataError
+from ..forms.values import whole
 from ..later import np
 
 if TYPE_CHECKING:
@@ -55,6 +57,19 @@ class RandomStream:
     def from_os(cls) -> RandomStream:
         """A stream with a key from the operating system's random generator; used in releases."""
         return cls(secrets.token_bytes(KEY_BYTES))
+
+    @classmethod
+    def seeded(cls, seed: int | None) -> RandomStream:
+        """The stream of a seed that a user gave; that of the system without one.
+
+        Raises:
+            DataError: it is no whole number.
+        """
+        if seed is None:
+            return cls.from_os()
+        if not whole().fits(seed):
+            raise DataError("seed: expected a whole number or none, got another; give one")
+        return cls.from_seed(seed)
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomStream:

@@ -41,10 +41,14 @@ from ..results.evidence import Evidence, Known
 from ..results.frames import typed_frame
 from ..results.outputs import warning_of, write_table
 from ..results.table_format import TableFile
+from .asked_numbers import check_memory, check_number
 from .published import Published, evidence_of
 from .unmeasured.variation import ALONE, kappa_of
 
 Array = NDArray[np.float64]
+
+MOST_COPIES = 10_000
+"""More have no other result; 10 to 20 are usual."""
 
 _LARGEST_ERROR = 3.0
 """Before a measurement, no cell of the release is off by more than so many times its count."""
@@ -62,8 +66,10 @@ def copies(published: Published, m: int, seed: int | None = None) -> list[pd.Dat
         seed: makes them reproducible.
 
     Raises:
-        DataError: there are too few, or the release has no noisy measurements.
+        DataError: there are too few or too many, or the release has no noisy measurements.
     """
+    check_count(m)
+    check_memory("m", m, published.rows.record_count * len(published.columns))
     tables, columns, values = _tables(published, m, seed)
     return [typed_frame(table, columns, values) for table in tables]
 
@@ -98,13 +104,12 @@ def write_copies(
 
 
 def check_count(m: int) -> None:
-    """Refuses a number of copies that no variance can be computed from.
+    """Refuses a number of copies that no variance can be computed from, or that nobody needs.
 
     Raises:
-        DataError: there are too few.
+        DataError: there are too few, or too many.
     """
-    if m < 2:
-        raise DataError(f"m: expected at least 2 copies, got {m}; 10 to 20 are usual")
+    check_number("m", m, 2, MOST_COPIES)
 
 
 def check_new(folder: Path) -> None:
@@ -122,7 +127,7 @@ def _tables(
 ) -> tuple[Iterator[Table], list[str], np.random.Generator]:
     """Coded copies, their columns, and what draws values inside bins."""
     check_count(m)
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    stream = RandomStream.seeded(seed)
     tables = drawn(published, stream.child("copies").generator())
     columns = [name for name in published.columns if name in published.domain.columns]
     return itertools.islice(tables, m), columns, stream.child("values").generator()

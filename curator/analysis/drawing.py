@@ -38,6 +38,7 @@ from ..pgm.structure.zeros import zeros_of
 from ..pgm.supplemented import SupplementedModel
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from ..results.row_values import Block
+from .asked_numbers import check_memory, check_number
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
 from .published import Published
@@ -80,8 +81,10 @@ def generate_rows(
         seed: makes the rows reproducible; they are after-processing of a release, so it harms no promise.
 
     Raises:
-        DataError: the condition does not fit the release, or its model has no rows that meet it.
+        DataError: the condition does not fit the release, its model has no rows that meet it, or memory does
+            not hold so many.
     """
+    check_memory("rows", rows, len(published.columns))
     condition = Condition.of(published.domain, where)
     return pd.concat(list(draw(published, rows, condition, seed)), ignore_index=True)
 
@@ -126,9 +129,8 @@ class Drawing:
         Raises:
             DataError: no rows are asked for, or the model has none that meet the condition.
         """
-        if rows < 1:
-            raise DataError(f"rows: expected at least 1, got {rows}; ask for more")
-        stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+        check_number("rows", rows)
+        stream = RandomStream.seeded(seed)
         domain, model = published.domain, published.model
         held = condition or Condition.of(domain, None)
         decoder = Decoder(held, _counts(model))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...common.errors import DataError
+from ...common.forms.values import SHARE
 
 Array = NDArray[np.float64]
 
@@ -43,8 +44,8 @@ def quantile_of(level: float) -> float:
     Raises:
         DataError: the level is not between 0 and 1.
     """
-    if not 0 < level < 1:
-        raise DataError(f"expected a level between 0 and 1, such as 0.95, got {level}; fix the level")
+    if not SHARE.fits(level):
+        raise DataError("expected a level between 0 and 1, such as 0.95, got another; fix the level")
     return float(ndtri((1 + level) / 2))
 
 

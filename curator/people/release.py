@@ -17,6 +17,7 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.files.writing import write_text
 from ...common.showing.printable import printable
+from ..analysis.asked_numbers import check_memory
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
 from ..analysis.release import Page, Release
@@ -205,21 +206,26 @@ class PeopleRelease:
             seed: makes them reproducible.
 
         Raises:
-            DataError: there are none, or see `Release.generate`.
+            DataError: there are none, memory does not hold so many, or see `Release.generate`.
         """
-        if people < 1:
-            raise DataError(f"people: expected at least 1, got {people}; ask for more")
+        check_memory("people", people, self._cells_of_person)
         if self.certificate.lifetime is not None:
             raise DataError(
                 "expected a release by itself, got one of several that share a promise, whose people are "
                 "those of its table; take these"
             )
-        stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+        stream = RandomStream.seeded(seed)
         root_release = self.releases[self.family.root.name].published
         root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
         family, rows = drawn_rows(self.family, drawn, self.releases, stream)
         return self._as_given(frames(family, rows, stream))
+
+    @property
+    def _cells_of_person(self) -> float:
+        """Cells of a person in all tables, on average of the synthetic ones."""
+        people = self.releases[self.family.root.name].rows.record_count
+        return max(1, sum(rows.size for rows in self.frames.values()) / max(1, people))
 
     def save(self, folder: str | Path, table_file: TableFile | str = "csv") -> None:
         """Writes the tables, and the release of the records of each.

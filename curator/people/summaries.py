@@ -81,6 +81,9 @@ class Summary(ABC):
     def rows_with_values(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows have one of the values, shape (N,)."""
         cells = rows[self.column]
+        if pd.api.types.is_object_dtype(cells.dtype):
+            # 1, 1.0 and True are equal, and some cells cannot be compared: each is read by itself.
+            return np.array([text_of(cell).strip() in self.values for cell in cells.tolist()], dtype=np.bool_)
         codes, known = pd.factorize(cells)
         named = np.array([text_of(cell).strip() in self.values for cell in known], dtype=np.bool_)
         missing = "" in self.values
@@ -139,7 +142,7 @@ class CountOf(Summary):
         return bounds_of_count(said, attribute)[0]
 
 
-class _EndOf(Summary):
+class EndOf(Summary):
     """What one row of a parent holds in a column; nothing if it has no rows."""
 
     of_values = False
@@ -168,31 +171,54 @@ class _EndOf(Summary):
         cells.index = pd.Index(parent[held])
         return cells.reindex(range(parents))
 
+    def codes_from(self, held: Codes, parent: Codes, parents: int, attribute: Attribute) -> Codes:
+        """The codes of what it says of each parent, shape (parents,).
+
+        They are those of the rows, so that a cell is read once, as the column of the rows reads it.
+
+        Args:
+            held: codes of the rows, shape (N,).
+            parent: see `Summary.of`.
+            parents: see there.
+            attribute: the column of the parent.
+        """
+        found = np.full(parents, none_of(attribute), dtype=np.int64)
+        places = self.rows(parent)
+        found[parent[places]] = held[places]
+        return found
+
     @staticmethod
     @abstractmethod
     def rows(parent: Codes) -> NDArray[np.intp]:
         """Of each parent with rows, the place of the row of which it speaks."""
 
 
-class FirstOf(_EndOf):
+def none_of(attribute: Attribute) -> int:
+    """The code that the column of the first or last row has for parents without rows."""
+    if isinstance(attribute, CategoricalAttribute):
+        return attribute.categories.index("")
+    return attribute.size - 1
+
+
+class FirstOf(EndOf):
     """What the first row of a parent holds in a column."""
 
     what = "first"
 
     @staticmethod
     def rows(parent: Codes) -> NDArray[np.intp]:
-        """See `_EndOf.rows`."""
+        """See `EndOf.rows`."""
         return np.flatnonzero(np.append(True, parent[1:] != parent[:-1])[: len(parent)])
 
 
-class LastOf(_EndOf):
+class LastOf(EndOf):
     """What the last row of a parent holds in a column."""
 
     what = "last"
 
     @staticmethod
     def rows(parent: Codes) -> NDArray[np.intp]:
-        """See `_EndOf.rows`."""
+        """See `EndOf.rows`."""
         return np.flatnonzero(np.append(parent[1:] != parent[:-1], True)[: len(parent)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Unmodelled
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.files.writing import told_if_unwritable, whole_file, write_text
-from ...common.showing.formulas import is_formula
+from ...common.showing.formulas import as_text, is_formula
 from ..results.csv_files import join_cells, write_csv
 from ..results.frames import typed_values
 from ..results.other_files import read_other_rows, read_public, write_other_file
@@ -244,13 +245,20 @@ def read_table(folder: Path, family: Family, table: Kin, spreadsheet_safe: bool 
         DataError: there is no such file, or it is another one.
     """
     path = _file_of(folder, file_name(table.name))
-    try:
-        with np.errstate(invalid="raise", over="raise"):
-            rows = _read(path, family, table, spreadsheet_safe)
+    with _told_if_another(path):
+        rows = _read(path, family, table, spreadsheet_safe)
         if table.key in table.columns and not rows[table.key].is_unique:
             raise ValueError("a key stands twice")
         return rows
-    except (OSError, LookupError, ValueError, ArithmeticError):
+
+
+@contextlib.contextmanager
+def _told_if_another(path: Path) -> Iterator[None]:
+    """Says in one sentence that a file is not the table of a release, whatever is wrong with it."""
+    try:
+        with np.errstate(invalid="raise", over="raise"):
+            yield
+    except (OSError, LookupError, TypeError, ValueError, ArithmeticError, pa.ArrowException):
         raise DataError(f"{path}: expected a table of this release, found another; restore it") from None
 
 
@@ -289,8 +297,12 @@ def read_public_of(
     Raises:
         DataError: there is no such file, or it is another one.
     """
-    rows = read_public(_file_of(folder, file_name(name)), columns)
-    return without_apostrophes(rows.set_axis([*columns], axis=1), ()) if spreadsheet_safe else rows
+    path = _file_of(folder, file_name(name))
+    with _told_if_another(path):
+        rows = read_public(path, columns)
+        if [*map(str, rows.columns)] != [as_text(one) if spreadsheet_safe else one for one in columns]:
+            raise ValueError("it has other columns")
+        return without_apostrophes(rows.set_axis([*columns], axis=1), ()) if spreadsheet_safe else rows
 
 
 def _columns(family: Family, table: Kin) -> tuple[Attribute | Unmodelled, ...]:

@@ -16,7 +16,7 @@ from ...common.errors import DataError
 from ...common.protocols.related import KnownColumn, Way
 from ..people.kin import Kin
 from ..people.shape import Column
-from ..people.summaries import Summary, TimeTo, summary_of
+from ..people.summaries import Summary, TimeTo, none_of, summary_of
 from ..releasing.planning.tables import PlannedTable
 
 _WAYS = {
@@ -58,8 +58,7 @@ def stated_summary(
     stated = (column.attribute.name, child.name, way, summary.column, column.before)
     if not summary.of_values:
         # Parents without rows have the code of a missing value.
-        none = said.categories.index("") if isinstance(said, CategoricalAttribute) else said.size - 1
-        return KnownColumn(*stated, tuple(groups[code] for code in (*range(held.size), none)))
+        return KnownColumn(*stated, tuple(groups[code] for code in (*range(held.size), none_of(said))))
     spoken = np.isin(np.arange(held.size), summary.codes(held)).astype(int)
     some = () if spoken.all() else tuple(spoken.tolist())
     if way is Way.ANY:

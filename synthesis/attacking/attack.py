@@ -11,6 +11,7 @@ import numpy as np
 
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.forms.values import whole
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import Adjacency, PrivacyUnit
@@ -71,6 +72,8 @@ def attack(
             of people with several rows, of aligned parties, of a sample, or with other than Gaussian noise.
     """
     _check(release.certificate)
+    if not whole(0).fits(seed):
+        raise DataError("seed: expected a whole number of at least 0, got another; give one")
     rows = _encode(release, real, header)
     apart = None if holdout is None else _encode(release, holdout, header).rows
     return _Attack(release, rows, apart, np.random.default_rng(seed), seed).run()

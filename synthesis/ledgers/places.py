@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from ...common.errors import DataError
 from ...common.federation.private_files import write_private
 from ...common.processes.locks import turn_at
 from ...simulations.tables.arrow_tables import ArrowTable
@@ -28,7 +29,12 @@ def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple
     Args:
         data: a table, or several by name.
         ledger: one ledger for all of them, or its path; or whether there are any.
+
+    Raises:
+        DataError: it is none of these.
     """
+    if not isinstance(ledger, bool | str | os.PathLike | Ledger):
+        raise DataError("ledger: expected True, False or the path of a ledger, got another value; give one")
     if ledger is False:
         return ()
     tables = tuple(data.values()) if isinstance(data, Mapping) else (data,)

@@ -29,6 +29,7 @@ from ...curator.people.certificate import OF_COLUMNS, Spent, of_people, part_of
 from ...curator.people.modelling import NUMBERS, NUMBERS_OF_TABLE
 from ...curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
 from ...curator.people.shape import Family, bounds_of, number_name
+from ...curator.people.summaries import EndOf
 from ...curator.releasing.release import ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encode_frame
 from ...simulations.tables.frames import raw_table
@@ -269,16 +270,20 @@ class Describing:
         above = self._rows[raw.owner]
         said = {}
         for summary, attribute in self._family.summaries_in_release(name):
+            if isinstance(summary, EndOf):
+                held = self._rows[name].codes[summary.column]
+                said[attribute.name] = summary.codes_from(held, raw.parent, len(above), attribute)
+                continue
             cells = summary.of(raw.rows, raw.parent, len(above), times).rename(attribute.name)
             codes = encode_frame(Domain((attribute,)), cells.to_frame()).column(attribute.name)
             said[attribute.name] = codes.astype(np.int64)
         self._rows[raw.owner] = replace(above, codes={**above.codes, **said})
-        held = {one.name for one, _ in self._family.summaries_in_release(name)}
+        known = {one.name for one, _ in self._family.summaries_in_release(name)}
         self._remarks += (
             f"{name}: too few rows agreed on what {one.column!r} or the order holds, so that the summary "
             f"{one.name!r} is left out; describe it in a domain"
             for one in raw.summaries
-            if one.name not in held
+            if one.name not in known
         )
 
     def _set(self, name: str, domain: Domain, codes: dict[str, NDArray[Any]]) -> NDArray[np.float64] | None:

@@ -176,8 +176,8 @@ DESCRIPTIONS = st.builds(
     identifiers=st.lists(TEXTS, max_size=3).map(tuple),
     max_cells=st.none() | st.integers(0, 2**64 - 1),
 )
-BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-300, 0.99)) | st.builds(
-    Budget, epsilon=POSITIVE, delta=st.floats(1e-300, 0.99)
+BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-18, 0.99)) | st.builds(
+    Budget, epsilon=POSITIVE, delta=st.floats(1e-18, 0.99)
 )
 DAYS = st.just("") | st.dates().map(date.isoformat)
 PURPOSES = st.builds(

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime as dt
+import warnings
 from contextlib import closing
 from decimal import Decimal
 
@@ -17,6 +18,7 @@ from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
+from dpmosaic.curator.people.summaries import AnyOf
 from dpmosaic.curator.results.keys import keys_as_texts
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.asking import Rows
@@ -24,6 +26,7 @@ from dpmosaic.synthesis.learning.cells import Cells
 from dpmosaic.synthesis.learning.learning import learn
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from dpmosaic.synthesis.related.keyed import read_keyed
+from support.related import DOMAINS, patients, release
 
 pytestmark = pytest.mark.slow
 
@@ -120,6 +123,50 @@ def test_any_cell_of_an_order_is_read_or_refused(name, cell):
     with contextlib.suppress(DataError):
         read_keyed(rows, "id", (), "a", np.random.default_rng(1))
 
+
+@pytest.mark.parametrize("held", [1, True, "1", 1.0, Decimal(1)])
+@settings(max_examples=30)
+@given(cell=CELL)
+@example(cell=True)
+@example(cell=1)
+@example(cell=Decimal("1.00"))
+@example(cell=[1])
+@example(cell=Broken())
+def test_any_cell_of_which_a_summary_speaks_is_read_by_itself(held, cell):
+    cells = np.empty(5, dtype=object)
+    cells[0], cells[1:] = cell, held
+    for values in (("1",), ("true",)):
+        summary = AnyOf("ones", "a", values)
+        found = [
+            summary.rows_with_values(pd.DataFrame({"a": pd.Series(cells[first:], dtype=object)})).tolist()
+            for first in (0, 1)
+        ]
+        assert found[0][1:] == found[1]
+
+
+@pytest.mark.parametrize("what", ["first", "last"])
+def test_no_cell_of_the_row_of_which_a_summary_speaks_ends_a_release_that_learned_its_column(what):
+    data = patients()
+    stays = data["stays"]
+    people = stays["id"].drop_duplicates().tolist()
+    for name, cells in COLUMNS.items():
+        usual = [str(cell) for cell in cells] if name == "dates" else cells
+        column = np.resize(np.array(usual, dtype=object), len(stays))
+        for person, odd in zip(people, ODD, strict=False):
+            for place in np.flatnonzero(stays["id"] == person):
+                column[place] = odd
+        stays[name] = pd.Series(column, dtype=object)
+    summaries = {f"{what} of {name}": {"what": what, "column": name} for name in COLUMNS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = release(
+            data, 30.0, domain={"patients": DOMAINS["patients"]}, anyway=True, summaries={"stays": summaries}
+        )
+    assert {*summaries} <= {*made.tables["patients"]}
+
+
+ODD = ["odd", np.inf, 0.5, 10**400, "2020-13-45", [1], Broken(), None, "", True, dt.date(2020, 1, 1)]
+"""Cells of which each is of another kind than most columns."""
 
 FAR = [0, 10**9, 2**62, -(2**62), None]
 """Times in any unit: a usual one, and such as databases write for infinite ones."""

@@ -7,7 +7,8 @@ import pytest
 
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy import conversion
-from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
+from dpmosaic.common.privacy.budget import LEAST_DELTA, Accountant, Budget, Charge
+from dpmosaic.common.privacy.noise import STATISTICAL_DISTANCE
 from dpmosaic.curator.certificates.json_values import to_json_values
 
 
@@ -21,6 +22,33 @@ def test_refuses_an_epsilon_that_is_not_positive_and_finite(epsilon):
 def test_refuses_a_delta_outside_zero_to_one(delta):
     with pytest.raises(BudgetError, match="delta: expected a number in"):
         Budget(1.0, delta)
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 9e-19])
+def test_refuses_a_delta_that_the_sampler_does_not_keep(delta):
+    for promise in ({"epsilon": 1.0}, {"zcdp_rho": 0.1}):
+        with pytest.raises(BudgetError, match="delta: expected at least 1e-18, below which draws"):
+            Budget(**promise, delta=delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 3.0])
+def test_the_smallest_delta_has_room_for_how_far_draws_of_noise_are_from_their_distribution(epsilon):
+    off = 10**10 * (1 + math.exp(epsilon)) * STATISTICAL_DISTANCE
+    granted = Budget(epsilon, LEAST_DELTA).granted(gaussian_only=True)
+    assert conversion.gaussian_delta(math.sqrt(2 * granted), epsilon) + off <= LEAST_DELTA
+
+
+def test_a_number_that_shows_another_one_than_it_is_has_no_such_form_left():
+    class Less(float):
+        def __mul__(self, other):
+            return 100.0
+
+        def __repr__(self):
+            return "0.1"
+
+    budget = Budget(Less(2.0), Less(0.25))
+    assert {type(budget.epsilon), type(budget.delta)} == {float}
+    assert budget.granted(gaussian_only=True) == Budget(2.0, 0.25).granted(gaussian_only=True)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.longdouble, np.int64, Fraction])

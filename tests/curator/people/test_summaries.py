@@ -17,6 +17,7 @@ from dpmosaic.curator.people.drawing.keeping import least_numbers, summaries_kep
 from dpmosaic.curator.people.kin import Kin
 from dpmosaic.curator.people.shape import Family
 from dpmosaic.curator.people.summaries import AnyOf, CountOf, FirstOf, LastOf, TimeTo, summary_of
+from dpmosaic.curator.results.raw_frames import encode_frame
 
 PARENT = np.array([0, 0, 0, 2, 2])
 ROWS = pd.DataFrame({"code": ["I63", " I64 ", "J18", None, "I63"], "n": [10.0, 11.0, 12.0, 13.0, 14.0]})
@@ -56,6 +57,25 @@ def test_a_time_is_that_of_the_first_row_with_a_value():
 def test_of_no_rows_nothing_is_said(summary):
     none = summary.of(ROWS.iloc[:0], PARENT[:0], 2, TIMES[:0])
     assert none.isna().tolist() == [True, True]
+
+
+@pytest.mark.parametrize("summary", [FirstOf("x", "code"), LastOf("x", "code")])
+@pytest.mark.parametrize(
+    ("held", "cells"),
+    [
+        (CategoricalAttribute("code", ("a", "", "b")), ["b", "a", None, "b", "a"]),
+        (CodedAttribute("code", 3), [2, 1, 0, 1, 2]),
+        (BooleanAttribute("code"), [True, False, True, False, False]),
+        (NumericAttribute("code", 0, 9, 3), [9.0, 4.0, 0.0, 3.0, 8.0]),
+        (NumericAttribute("code", 0, 9, 3, nullable=True), [9.0, 4.0, None, 3.0, None]),
+    ],
+)
+def test_codes_of_the_first_and_last_row_are_those_that_its_cells_have(summary, held, cells):
+    attribute = summary.attribute(held, None, None)
+    said = summary.of(pd.DataFrame({"code": cells}), PARENT, 4, None).rename("x").to_frame()
+    rows = held.encode(np.array(cells, dtype=object))
+    found = summary.codes_from(rows, PARENT, 4, attribute)
+    assert found.tolist() == encode_frame(Domain((attribute,)), said).column("x").tolist()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,48 @@
+"""How much somebody may ask a finished release for: numbers that no machine holds are refused beforehand."""
+
+from __future__ import annotations
+
+from ...common.errors import DataError
+from ...common.forms.values import whole
+from ...common.privacy.rows_of_person import MOST_ROWS
+
+MOST_CELLS = 2**30
+"""Most cells of rows that are drawn into memory: 8 GiB of numbers."""
+
+
+def check_number(what: str, number: int, least: int = 1, most: int = MOST_ROWS) -> None:
+    """Refuses a number of rows, people or copies.
+
+    Args:
+        what: what is asked for.
+        number: how many.
+        least: fewest.
+        most: most.
+
+    Raises:
+        DataError: it is no whole number from the one to the other.
+    """
+    if not whole(least, most).fits(number):
+        raise DataError(
+            f"{what}: expected a whole number, at least {least} and at most {most:,}, got another; ask for "
+            "such a one"
+        )
+
+
+def check_memory(what: str, number: int, cells: float) -> None:
+    """Refuses what memory should not hold.
+
+    Args:
+        what: what is asked for.
+        number: how many.
+        cells: of one of them.
+
+    Raises:
+        DataError: they have more than `MOST_CELLS` together.
+    """
+    check_number(what, number)
+    if number * cells > MOST_CELLS:
+        raise DataError(
+            f"{what}: expected at most {int(MOST_CELLS / cells):,}, whose cells memory holds, got more; ask "
+            "for fewer at a time"
+        )
