@@ -2,10 +2,11 @@
 
 An analyst asks for functions with a direction: a trend of numbers, a common category against the others. Of
 each measured pair, `typical` estimates the correlations of such functions, without bias, and learns their
-mean square by empirical Bayes. So large are the errors of a release expected to be in the interaction of a
-pair, where no measurement says more; `Prior` adds what a release lacks in all other functions.
+mean square. So large are the errors of a release expected to be in the interaction of a pair, where no
+measurement says more; `Prior` adds what a release lacks in all other functions.
 
-Source: DerSimonian and Laird, Meta-analysis in clinical trials (1986), for the variance between pairs.
+Source: Gelman, Prior distributions for variance parameters in hierarchical models (2006):
+    the size has a flat prior.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Places = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 LEAST_KAPPA = 0.05
-"""Least relative error of a release in larger interactions, inside of bins and in rare codes."""
+"""Least relative error of a release in pairs and larger interactions, and inside of bins."""
 
 ALONE = 0.3
 """Error of a release in functions of one attribute; they are always measured."""
@@ -42,7 +43,8 @@ _OF_BOUND = 0.25
 _LARGEST_DISTANCE = 2.0
 """L1 distance of two distributions, at most."""
 
-_REWEIGHTED = 10
+_SIZES = np.linspace(LEAST_KAPPA, 1, 96)
+"""Sizes that interactions of measured pairs may have."""
 
 
 def kappa_of(evidence: Evidence, pair: Clique) -> float:
@@ -54,33 +56,30 @@ def kappa_of(evidence: Evidence, pair: Clique) -> float:
     measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
     if measured or pair not in evidence.bounds:
         return typical(evidence)
-    return max(LEAST_KAPPA, _OF_BOUND * min(evidence.bounds[pair], _LARGEST_DISTANCE))
+    return math.hypot(LEAST_KAPPA, _OF_BOUND * min(evidence.bounds[pair], _LARGEST_DISTANCE))
 
 
 @lru_cache(maxsize=16)
 def typical(evidence: Evidence) -> float:
     """The size of interactions of measured pairs, as the root mean square of correlations, at most 1.
 
-    With a standard error of the mean square; 1 if no pair was measured.
+    Its posterior mean, where every size is as likely before: noise may hide much, even where by chance less
+    was measured than the noise alone would give. 1 if no pair was measured.
     """
     margins = {name: margin_of(evidence, name) for name in evidence.domain}
     found = [
-        _energy(evidence.domain, view, known, margins, evidence.records)
+        one
         for view, known in evidence.views.items()
         if len(view.clique) == 2
+        for one in _correlations(evidence.domain, view, known, margins, evidence.records)
     ]
-    energies = np.array([one for one in found if one is not None])
-    return _root_mean_square(*energies.T) if len(energies) else 1.0
-
-
-def _root_mean_square(squares: Array, variances: Array) -> float:
-    mean, error = float(squares.mean()), 0.0
-    for _ in range(_REWEIGHTED):
-        weights = 1 / (max(mean, LEAST_KAPPA**2) + variances) ** 2
-        weights /= weights.sum()
-        mean = float(weights @ squares)
-        error = float(np.sqrt(weights**2 @ (squares - mean) ** 2)) if len(squares) > 1 else mean
-    return min(1.0, math.sqrt(max(mean + error, LEAST_KAPPA**2)))
+    if not found:
+        return 1.0
+    correlations, variances = np.array(found).T
+    spread = _SIZES[:, None] ** 2 + variances
+    likelihood = -0.5 * (correlations**2 / spread + np.log(spread)).sum(axis=1)
+    weights = np.exp(likelihood - likelihood.max())
+    return math.sqrt(float(weights @ _SIZES**2 / weights.sum()))
 
 
 def margin_of(evidence: Evidence, name: str) -> Array:
@@ -99,10 +98,10 @@ def margin_of(evidence: Evidence, name: str) -> Array:
     return found
 
 
-def _energy(
+def _correlations(
     domain: Domain, view: View, known: Known, margins: dict[str, Array], records: float
-) -> tuple[float, float] | None:
-    """The mean square of a pair's correlations in excess of noise, and the mean variance of the noise."""
+) -> list[tuple[float, float]]:
+    """A pair's correlations of functions that analysts ask for, and the variances of their noise."""
     functions = []
     for name, labels in view.groupings:
         margin = margins[name]
@@ -112,16 +111,14 @@ def _energy(
         means = group_sums(codes, shape, (labels,) if labels else ()) / np.maximum(shares, 1e-12)
         functions.append(directions((means,), shares))
     cells = known.values.reshape(view.shape(domain))
-    squares, variances = [], []
-    for one, other in product(*functions):
-        # What margins alone would give to the interaction, as if attributes were independent.
-        expected = records * one.mean() * other.mean()
-        squares.append((float(one @ cells @ other) - expected) ** 2)
-        variances.append(known.sigma**2 * float(one.var() * other.var()) * cells.size)
-    if not squares:
-        return None
-    variance = float(np.mean(variances)) / records**2
-    return float(np.mean(squares)) / records**2 - variance, variance
+    return [
+        (
+            # Less what margins alone would give to the interaction, as if attributes were independent.
+            float(one @ cells @ other) / records - float(one.mean() * other.mean()),
+            (known.sigma / records) ** 2 * float(one.var() * other.var()) * cells.size,
+        )
+        for one, other in product(*functions)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +127,8 @@ class Prior:
 
     base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2],
     where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond both; and
-    the squares of the sums of e over sets of thin cells.
+    the squares of the sums of e over sets of thin cells. Whatever a function is, table and release are two
+    samples of so many records, which is all of base where there is no larger interaction than a pair.
 
     Attributes:
         spread: records that may be at each combination of a support, shape (n,).
@@ -168,7 +166,8 @@ class Prior:
         )
         sets = _thin_sets(clique, codes, thin)
         singles = tuple(indicators(codes[:, place]) for place in varied)
-        return cls(spread, LEAST_KAPPA, singles, pairs, sets)
+        base = math.hypot(LEAST_KAPPA if len(varied) > 2 else 0.0, math.sqrt(2 / max(evidence.records, 1.0)))
+        return cls(spread, base, singles, pairs, sets)
 
     @property
     def size(self) -> int:
