@@ -127,8 +127,8 @@ class Prior:
 
     base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2],
     where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond both; and
-    the squares of the sums of e over sets of thin cells. Whatever a function is, table and release are two
-    samples of so many records, which is all of base where there is no larger interaction than a pair.
+    the squares of the sums of e over sets of thin cells. Base is at least what two samples of so many
+    records differ by, in any function: that is all of it where no interaction is larger than a pair.
 
     Attributes:
         spread: records that may be at each combination of a support, shape (n,).
@@ -166,7 +166,8 @@ class Prior:
         )
         sets = _thin_sets(clique, codes, thin)
         singles = tuple(indicators(codes[:, place]) for place in varied)
-        base = math.hypot(LEAST_KAPPA if len(varied) > 2 else 0.0, math.sqrt(2 / max(evidence.records, 1.0)))
+        larger = LEAST_KAPPA if len(varied) > 2 else 0.0
+        base = max(larger, math.sqrt(2 / max(evidence.records, 1.0)))
         return cls(spread, base, singles, pairs, sets)
 
     @property

@@ -118,7 +118,7 @@ def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
 
 def prior_of(spread, kappa):
     """The prior's variance of a function as a matrix: projections in the metric of the records."""
-    metric, found = np.diag(spread), (LEAST_KAPPA**2 + 2 / spread.sum()) * np.diag(spread)
+    metric, found = np.diag(spread), LEAST_KAPPA**2 * np.diag(spread)
     means = {}
     for names in (*((name,) for name in DOMAIN), *PAIRS):
         cells = indicators(names)
@@ -441,7 +441,7 @@ def test_an_error_in_many_codes_is_small_in_each_of_them():
     found = totals(unmeasured, Support(names, codes, np.full(64, 100.0)), functions)
     relative = np.diag(found.unexplained) / np.diag(found.sampling) / 6400
     kappa = kappa_of(unmeasured, names)
-    # Table and release are samples, but two attributes have no larger interaction.
+    # Table and release are samples; two attributes have no larger interaction.
     assert relative == pytest.approx(2 / 6400 + kappa**2 * np.array([1, 2 / 7, 4 / 49]))
 
 
