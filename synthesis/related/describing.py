@@ -197,14 +197,14 @@ class Describing:
         def count() -> NDArray[np.int64]:
             return np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)
 
-        noisy, spent = self._counted(name, "number", child, "numbers of rows", count, rho)
+        noisy, spent = self._noisy_counts(name, "number", child, "numbers of rows", count, rho)
         self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
         return number_of_rows(number_name(child), noisy.values, noisy.sigma), spent
 
     def _vote_on_keys(self, raw: Raw, sampled: NDArray[np.intp], rho: float) -> Fraction:
         """Finds out how the keys of a table look; what it costs."""
         step, count = "the form of keys", lambda: count_forms(raw.keys[sampled])
-        votes, spent = self._counted(raw.name, "form", raw.key, step, count, OF_KEYS * rho)
+        votes, spent = self._noisy_counts(raw.name, "form", raw.key, step, count, OF_KEYS * rho)
         pattern = pattern_voted(votes, raw.name if raw.columns else raw.key)
         self._family = self._family.with_table(replace(self._family[raw.name], pattern=pattern))
         self._parts.append(Spent(raw.name, step, "", spent, 0.0))
@@ -215,7 +215,7 @@ class Describing:
         if name == self._family.root.name:
             self._people = rows.average_with(self._people)
 
-    def _counted(
+    def _noisy_counts(
         self, name: str, what: str, of: str, step: str, count: Count, rho: float
     ) -> tuple[Noisy, Fraction]:
         """One noisy histogram of rows of a table, and what it cost."""
