@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from ...common.data.domain import Clique
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError
 from ..analysis.release import Release
-from .drawing.numbers import shrink_tail
+from .drawing.numbers import limit_of_equal_counts, shrink_tail
 from .drawn import numbers_of
 from .groups import groups_by_mass
 from .shape import Column, Family, number_name
@@ -141,19 +142,23 @@ def _called(family: Family, column: Column, name: str) -> str:
     return source if column.table == name else f"{column.table}.{source}"
 
 
-def released_numbers(
+def with_even_numbers(
     family: Family, name: str, releases: Mapping[str, Release], stream: RandomStream
-) -> NDArray[np.int64]:
-    """Numbers of rows of parents, drawn from their released distribution."""
+) -> tuple[Family, NDArray[np.int64]]:
+    """The tables with how many rows of a parent count evenly in one, and numbers of rows that were released.
+
+    These are drawn from their released distribution.
+    """
     parent, column = family[name].parent, number_name(name)
     mass = np.maximum(releases[parent].model.marginal((column,)), 0)
     rng = stream.child("evened", name).generator()
     codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
-    return numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
+    numbers = numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
+    return family.with_table(replace(family[name], evened=limit_of_equal_counts(numbers))), numbers
 
 
-def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[int, ...]]:
-    """The groups of a table's columns as the tables below know them: public, by the model of its records."""
+def with_groups(family: Family, name: str, release: Release) -> Family:
+    """The tables with groups of a table's columns as those below know them: public, by its released model."""
     found = {}
     for attribute in family.own(name):
         if family.children(name) and attribute.name not in family.numbers(name):
@@ -162,4 +167,4 @@ def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[in
             groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
             if groups is not None:
                 found[attribute.name] = groups
-    return found
+    return family.with_table(replace(family[name], groups=found))

@@ -30,16 +30,15 @@ from ..mechanisms.bins import Bins
 from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
-from ..people.drawing.numbers import limit_of_equal_counts
 from ..people.drawn import drawn_rows
 from ..people.kin import Kin
 from ..people.modelling import (
     NUMBERS,
     NUMBERS_OF_TABLE,
     check_noise_is_small,
-    groups_of,
-    released_numbers,
     shares_of,
+    with_even_numbers,
+    with_groups,
     workload_of,
 )
 from ..people.numbers_of_rows import number_of_rows
@@ -294,12 +293,11 @@ class Making:
 
     def _release_table(self, name: str) -> None:
         """Releases the records of one table."""
-        supposed, family = None, self._family
-        if parent := family[name].parent:
-            numbers = released_numbers(family, name, self._releases, self._stream)
-            even = limit_of_equal_counts(numbers)
-            self._family = family = family.with_table(replace(family[name], evened=even))
-            self._total[name] = self._total[parent] * float(np.minimum(1, numbers / even).mean())
+        supposed = None
+        if parent := self._family[name].parent:
+            self._family, numbers = with_even_numbers(self._family, name, self._releases, self._stream)
+            shares = np.minimum(1, numbers / self._family[name].evened)
+            self._total[name] = self._total[parent] * float(shares.mean())
             supposed = NoisySize(self._total[name], (_GUESS * self._total[name]) ** 2)
         made = self._made(*self._records(name), self._rho[name], supposed)
         columns = made.synthetic.domain.names
@@ -310,8 +308,7 @@ class Making:
         values = self._stream.child("values", name).child_key("inside bins")
         drawn = Drawn(made, columns, values, records=records)
         self._releases[name] = Release.of(drawn)
-        groups = groups_of(family, name, self._releases[name])
-        self._family = family.with_table(replace(family[name], groups=groups))
+        self._family = with_groups(self._family, name, self._releases[name])
 
     def _records(self, name: str) -> tuple[str, ReleaseOrder, RelatedPart]:
         spec = self._order.budget_of(Fraction(float_below(self._rho[name])))

@@ -12,14 +12,16 @@ from ...common.wire.tls import SERVICE, TlsSide, secure_channel
 _HERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "*": "127.0.0.1"}
 """Where a daemon that listens on all addresses of a machine is reached on the machine itself."""
 
+_DEADLINE_S = 10.0
+"""How long an answer may take."""
 
-def is_serving(own: TlsSide, listen: str, deadline_s: float = 10.0) -> bool:
+
+def is_serving(own: TlsSide, listen: str) -> bool:
     """Whether the daemon that listens here can answer its curators.
 
     Args:
         own: the daemon's own side, whose certificate it accepts for this question alone.
         listen: host and port on which it listens.
-        deadline_s: seconds to wait for an answer.
 
     Raises:
         PartyUnavailable: it does not answer.
@@ -29,7 +31,7 @@ def is_serving(own: TlsSide, listen: str, deadline_s: float = 10.0) -> bool:
     with secure_channel(address, own, own.certificate) as channel:
         request = health_pb2.HealthCheckRequest(service=SERVICE)
         try:
-            answer = HealthStub(channel).Check(request, timeout=deadline_s, wait_for_ready=False)
+            answer = HealthStub(channel).Check(request, timeout=_DEADLINE_S, wait_for_ready=False)
         except grpc.RpcError as cause:
             raise PartyUnavailable(
                 f"no daemon of this folder answers at {address} ({cause.code().name}); start it with serve, "

@@ -177,19 +177,18 @@ def _tell_operator(home: Home, opened: Opened, log: Log) -> Iterator[None]:
         notifier.close(_LAST_NOTICE_S)
 
 
-def end_in_time(log: Log, seconds: float = _END_S) -> None:
+def end_in_time(log: Log) -> None:
     """Ends the process after some seconds, whatever still computes; every process may be killed at any time.
 
     Args:
         log: receives an event before the process is ended.
-        seconds: that it has to end by itself.
     """
 
     def end() -> None:
         log(Event("stopped", code="DEADLINE_EXCEEDED", reason="a call still computed; it can be repeated"))
         os._exit(0)
 
-    timer = threading.Timer(seconds, end)
+    timer = threading.Timer(_END_S, end)
     timer.daemon = True
     timer.start()
 

@@ -122,15 +122,3 @@ def vertical_parties(name: str, table: Table, grid: Grid) -> list[Table]:
     if len(pieces) > 1:
         raise DataError(f"{name}: expected parties that hold the same records; give a grid of 1xS")
     return pieces[0]
-
-
-def mutual_information(joint: Array) -> float:
-    """Mutual information of the two axes of a table of counts, in nats; negative counts are taken as 0."""
-    counts = np.maximum(joint, 0.0)
-    total = counts.sum()
-    if total <= 0:
-        return 0.0
-    p = counts / total
-    independent = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
-    held = p > 0
-    return float((p[held] * np.log(p[held] / independent[held])).sum())

@@ -25,8 +25,9 @@ from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
 from ...curator.mechanisms.privbayes.levels import Levels, Node, Nodes
 from ...curator.mechanisms.privbayes.network import BayesianNetwork, DrawingStep
+from ...curator.people.drawing.conditional import mutual_information
 from ..parties.partition import Grid
-from .baseline import Array, Baseline, FloatMeasurer, horizontal_parties, mutual_information
+from .baseline import Array, Baseline, FloatMeasurer, horizontal_parties
 from .covering import covering_views
 
 FRONTIER = 4

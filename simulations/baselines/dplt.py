@@ -25,8 +25,9 @@ from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
+from ...curator.people.drawing.conditional import mutual_information
 from ..parties.partition import Grid
-from .baseline import Array, Baseline, FloatMeasurer, mutual_information, vertical_parties
+from .baseline import Array, Baseline, FloatMeasurer, vertical_parties
 
 PAIRS_SHARE, GROUPS_SHARE, LATENT_SHARE = Fraction(3, 10), Fraction(2, 5), Fraction(3, 10)
 LATENT_CLASSES = 4

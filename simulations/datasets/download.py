@@ -47,7 +47,6 @@ def download(
     path: Path,
     *,
     silence_s: float = SILENCE_S,
-    deadline_s: float = DOWNLOAD_DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Downloads a file and moves it to its path once its checksum is right.
@@ -56,13 +55,12 @@ def download(
         remote: the file.
         path: destination, in an existing folder; an existing file is replaced.
         silence_s: longest time without data from the server.
-        deadline_s: longest time for the download.
         clock: monotonic seconds.
 
     Raises:
         DataError: the server cannot be reached, sends another file, or the checksum differs.
     """
-    until = clock() + deadline_s
+    until = clock() + DOWNLOAD_DEADLINE_S
     digest, received = hashlib.sha256(), 0
     # In the same folder, so that the move is atomic.
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -73,7 +71,9 @@ def download(
                 if received > remote.size:
                     raise _refusal_of_file(remote, f"is larger than the expected {remote.size:,} bytes")
                 if clock() > until:
-                    raise DataError(f"{remote.url} took longer than {deadline_s:g} s; try again later")
+                    raise DataError(
+                        f"{remote.url} took longer than {DOWNLOAD_DEADLINE_S:g} s; try again later"
+                    )
                 digest.update(block)
                 file.write(block)
         if digest.hexdigest() != remote.sha256:

@@ -36,7 +36,7 @@ from ...simulations.tables.frames import raw_table
 from ..learning.asking import Rows as NumberOfRows
 from ..learning.cells import Cells
 from ..learning.first_step import Begun, begun_with, begun_without
-from ..learning.private_counts import PrivateCounts
+from ..learning.private_counts import Count, Noisy, PrivateCounts
 from ..remarks import remarks
 from .asked import Asked
 from .ends import ends_of, with_ends
@@ -194,24 +194,21 @@ class Describing:
         self, name: str, child: str, sampled: NDArray[np.intp], rho: float
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
-        held = np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)
-        counts = self._counts(name, "number", child, rho)
-        noisy = counts.histograms("numbers of rows", {child: lambda: held}, rho)[child]
-        self._learn_people(name, NumberOfRows.of_all(noisy))
-        found, spent = number_of_rows(number_name(child), noisy.values, noisy.sigma), counts.accountant.spent
+
+        def count() -> NDArray[np.int64]:
+            return np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)
+
+        noisy, spent = self._noisy_counts(name, "number", child, "numbers of rows", count, rho)
         self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
-        return found, spent
+        return number_of_rows(number_name(child), noisy.values, noisy.sigma), spent
 
     def _vote_on_keys(self, raw: Raw, sampled: NDArray[np.intp], rho: float) -> Fraction:
         """Finds out how the keys of a table look; what it costs."""
-        counts = self._counts(raw.name, "form", raw.key, OF_KEYS * rho)
-        asked = {raw.key: lambda: count_forms(raw.keys[sampled])}
-        votes = counts.histograms("the form of keys", asked, OF_KEYS * rho)[raw.key]
-        self._learn_people(raw.name, NumberOfRows.of_all(votes))
-        kin, spent = self._family[raw.name], counts.accountant.spent
+        step, count = "the form of keys", lambda: count_forms(raw.keys[sampled])
+        votes, spent = self._noisy_counts(raw.name, "form", raw.key, step, count, OF_KEYS * rho)
         pattern = pattern_voted(votes, raw.name if raw.columns else raw.key)
-        self._family = self._family.with_table(replace(kin, pattern=pattern))
-        self._parts.append(Spent(raw.name, "the form of keys", "", spent, 0.0))
+        self._family = self._family.with_table(replace(self._family[raw.name], pattern=pattern))
+        self._parts.append(Spent(raw.name, step, "", spent, 0.0))
         return spent
 
     def _learn_people(self, name: str, rows: NumberOfRows) -> None:
@@ -219,14 +216,19 @@ class Describing:
         if name == self._family.root.name:
             self._people = rows.average_with(self._people)
 
-    def _counts(self, name: str, what: str, of: str, rho: float) -> PrivateCounts:
-        """What counts rows of a table for one histogram."""
-        return PrivateCounts(
+    def _noisy_counts(
+        self, name: str, what: str, of: str, step: str, count: Count, rho: float
+    ) -> tuple[Noisy, Fraction]:
+        """One noisy histogram of rows of a table, and what it cost."""
+        counts = PrivateCounts(
             Fraction(rho),
             PrivacyUnit(Adjacency.ADD_REMOVE),
             self._noise.child(what, name, of),
             self._kept[name].part(f"{what} {of} "),
         )
+        noisy = counts.histograms(step, {of: count}, rho)[of]
+        self._learn_people(name, NumberOfRows.of_all(noisy))
+        return noisy, counts.accountant.spent
 
     def _columns_learned(
         self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget

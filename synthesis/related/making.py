@@ -18,14 +18,13 @@ from ...curator.measurers.size import NoisySize
 from ...curator.mechanisms.catalogue import check_counting
 from ...curator.parties.asking import Asking
 from ...curator.people.certificate import PeopleCertificate
-from ...curator.people.drawing.numbers import limit_of_equal_counts
 from ...curator.people.drawn import drawn_rows
 from ...curator.people.modelling import (
     LEAST_RHO,
     check_noise_is_small,
-    groups_of,
-    released_numbers,
     shares_of,
+    with_even_numbers,
+    with_groups,
     workload_of,
 )
 from ...curator.people.release import PeopleRelease
@@ -149,10 +148,7 @@ class Making:
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
         if self._family[name].parent:
-            numbers = released_numbers(self._family, name, self._releases, self._stream)
-            self._family = self._family.with_table(
-                replace(self._family[name], evened=limit_of_equal_counts(numbers))
-            )
+            self._family, _ = with_even_numbers(self._family, name, self._releases, self._stream)
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
@@ -164,8 +160,7 @@ class Making:
             spending.go_to((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
         self._releases[name] = Release.of(self._release_records(name, table, order, stream))
-        groups = groups_of(self._family, name, self._releases[name])
-        self._family = self._family.with_table(replace(self._family[name], groups=groups))
+        self._family = with_groups(self._family, name, self._releases[name])
 
     def _release_records(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
         """The release of the records of a table.

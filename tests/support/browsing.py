@@ -185,3 +185,14 @@ def unreadable(page, longest=24):
         pale = [one for one in page.evaluate(CONTRAST) if one[1] < 4.5]
         found += [f"contrast {ratio:.1f} in {scheme}: {text.strip()[:80]}" for text, ratio in pale]
     return found
+
+
+def check_closed(headers):
+    """A reply lets in no resources of others, no frames and no scripts, and is kept nowhere."""
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Server"] is None

@@ -76,7 +76,7 @@ def refusal(name: str, note: str) -> TestResult:
 
 
 def score_test(
-    name: str, found: Totals, *, sampling: Array | None = None, effect: float = float("nan"), note: str = ""
+    name: str, found: Totals, *, sampling: Array | None = None, effect: float = float("nan")
 ) -> TestResult:
     """The test that sums over the real table are zero.
 
@@ -86,10 +86,9 @@ def score_test(
         sampling: covariance of the sums over a random sample if there is no effect, shape (q, q); by default
             the one that was estimated.
         effect: see `TestResult`.
-        note: why there is no test.
     """
     table = found.sampling if sampling is None else sampling
-    return wald_test(name, found.values, found.noise + found.unexplained, table, found.records, effect, note)
+    return wald_test(name, found.values, found.noise + found.unexplained, table, found.records, effect)
 
 
 def wald_test(

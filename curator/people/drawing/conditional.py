@@ -63,7 +63,7 @@ class Conditional:
         """
         joint = {one: pair(one, column) for one in others}
         grouped = {one: _groups_of_equal_mass(cells.sum(axis=1)) for one, cells in joint.items()}
-        said = {one: math.inf if one == needed else _information(cells) for one, cells in joint.items()}
+        said = {one: math.inf if one == needed else mutual_information(cells) for one, cells in joint.items()}
         given: list[int] = []
         cells = sizes[column]
         for one in sorted(others, key=lambda one: -said[one]):
@@ -148,12 +148,13 @@ def _sum_groups(cells: Numbers, one: Codes, other: Codes) -> Numbers:
     return found
 
 
-def _information(cells: Numbers) -> float:
-    """The mutual information of a pair, in nats."""
+def mutual_information(joint: Numbers) -> float:
+    """Mutual information of the two axes of a table of counts, in nats; negative counts are taken as 0."""
+    cells = np.maximum(joint, 0.0)
     total = cells.sum()
     if total <= 0:
         return 0.0
-    joint = cells / total
-    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    some = joint > 0
-    return float((joint[some] * np.log(joint[some] / apart[some])).sum())
+    shares = cells / total
+    apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    some = shares > 0
+    return float((shares[some] * np.log(shares[some] / apart[some])).sum())

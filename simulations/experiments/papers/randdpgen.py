@@ -86,13 +86,11 @@ def grids(*parties: int) -> tuple[Panel, ...]:
     )
 
 
-def numbers_of_paper(
-    label: str, lines: tuple[Line, ...], rows: Mapping[str, tuple[float, ...]], value: str = KL.value
-) -> Reported:
+def numbers_of_paper(label: str, lines: tuple[Line, ...], rows: Mapping[str, tuple[float, ...]]) -> Reported:
     """Numbers of the paper by panel, one for each epsilon."""
     numbers: dict[tuple[str, Point], float] = {
         (panel, epsilon): number
         for panel, values in rows.items()
         for epsilon, number in zip(EPSILONS, values, strict=True)
     }
-    return Reported(label, value, numbers, tuple(line.label for line in lines))
+    return Reported(label, KL.value, numbers, tuple(line.label for line in lines))

@@ -14,8 +14,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.people.drawing.conditional import mutual_information
 from dpmosaic.simulations.baselines import baseline, ind_privbayes
-from dpmosaic.simulations.baselines.baseline import FloatMeasurer, mutual_information
+from dpmosaic.simulations.baselines.baseline import FloatMeasurer
 from dpmosaic.simulations.baselines.catalogue import BASELINES
 from dpmosaic.simulations.baselines.covering import covering_views
 from dpmosaic.simulations.evaluation.metrics import kway_errors
