@@ -213,7 +213,10 @@ def _form(shape: str) -> Form:
     if _CODE.fullmatch(shape):
         return Form(CODE, PADDED.get(len(shape), ""))
     number = _number(shape)
-    return number if number is not None else _date(shape)
+    # The name of a month may stand where units do.
+    if number is None or (UNKNOWN in number.name and date_in(shape) is not None):
+        return _date(shape)
+    return number
 
 
 def _number(shape: str) -> Form | None:

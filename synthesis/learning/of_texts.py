@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,8 +40,14 @@ _FILLED_SEEN = 3.0
 """A column has values if they exceed so many deviations of their noise: in one without any, noise shows some
 once in 700 times."""
 
+Values = tuple[list[str], NDArray[np.int64]]
+"""The different texts of a column, and the rows of each."""
+
 FORM_OF_NAMES = 0.2
 """Share of a column of names for their form."""
+
+_NAMES_READ = 10_000
+"""About so many names are looked at for their form."""
 
 _ONE_PATTERN = 0.5
 """Names have a form if it is that of so many rows."""
@@ -121,15 +128,17 @@ def learned_texts(
             continue
         coded = bool(kind.coded and is_many(different[name]) and share < _UNIQUE)
         unique = share >= _UNIQUE
-        found = _frequent(
-            asking, name, coded, delta / 2 if unique else delta, FORM_OF_NAMES if unique else 0.0
-        )
+        values = asking.cells.values(name)
+        part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
+        found = _frequent(asking, name, values, coded, *part)
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
             columns[name] = _empty(name, vote)
         elif unique and not found:
-            columns[name] = Identifier(name, _pattern(asking, name, _ONE_PATTERN * vote.filled, delta / 2))
+            columns[name] = Identifier(
+                name, _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
+            )
         elif share >= _FREE and not found:
             columns[name] = Dropped(name)
         else:
@@ -202,19 +211,27 @@ def _count_codes(
     return Measurement(View((column.reading.name,)), values, sigma, cost, sigmas=np.sqrt(variances))
 
 
-def _pattern(asking: Asking, name: str, least: float, delta: float) -> str:
+def _pattern(asking: Asking, name: str, values: Values, least: float, delta: float) -> str:
     """The pattern that most names of the rows have, or one by the name of the column.
 
     Args:
         asking: the means.
         name: of the column.
+        values: its different texts, and the rows of each.
         least: so many rows have to have it.
         delta: with which the pattern of one row may be found.
     """
-    texts, rows = asking.cells.values(name)
+    texts, rows = values
+    # Which names are looked at follows from each alone, so that one row more changes one count by one.
+    step = max(1, int(asking.records // _NAMES_READ))
+    read = [
+        (text, count)
+        for text, count in zip(texts, rows.tolist(), strict=True)
+        if zlib.crc32(text.encode("utf-8", "surrogatepass")) % step == 0
+    ]
     for pattern_of in (pattern_of_last, pattern_of_all):
         counts: dict[str, int] = {}
-        for text, count in zip(texts, rows.tolist(), strict=True):
+        for text, count in read:
             if pattern := pattern_of(text):
                 counts[pattern] = counts.get(pattern, 0) + count
         known = [pattern for pattern in sorted(counts) if len(pattern) <= LONGEST_PATTERN]
@@ -226,7 +243,7 @@ def _pattern(asking: Asking, name: str, least: float, delta: float) -> str:
             delta / 2,
         )
         found = {known[place]: float(count) for place, count in zip(places, noisy.values, strict=True)}
-        common = common_pattern(found, least)
+        common = common_pattern(found, least / step)
         if common is not None:
             return common
     return pattern_by_name(name)
@@ -237,13 +254,14 @@ def _of_patterns(counts: Mapping[str, int], known: Sequence[str]) -> NDArray[np.
 
 
 def _frequent(
-    asking: Asking, name: str, coded: bool, delta: float, reserved: float = 0.0
+    asking: Asking, name: str, values: Values, coded: bool, delta: float, reserved: float = 0.0
 ) -> dict[str, tuple[float, float]]:
     """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
 
     Args:
         asking: the means.
         name: of the column.
+        values: its different texts, and the rows of each.
         coded: whether beginnings are looked for.
         delta: with which texts of one row may be found.
         reserved: share of the column that something else takes.
@@ -251,7 +269,7 @@ def _frequent(
     Returns:
         Text -> rows that have it and no longer one of these, and the deviation of their noise.
     """
-    texts, rows = asking.cells.values(name)
+    texts, rows = values
     lengths = (0, *BEGINNINGS) if coded else (0,)
     share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
     found: dict[str, tuple[float, float]] = {}
