@@ -23,10 +23,7 @@ def check_number(what: str, number: int, least: int = 1, most: int = MOST_ROWS) 
         DataError: it is no whole number from the one to the other.
     """
     if not whole(least, most).fits(number):
-        raise DataError(
-            f"{what}: expected a whole number, at least {least} and at most {most:,}, got another; ask for "
-            "such a one"
-        )
+        raise DataError(f"{what}: expected at least {least} and at most {most}; ask for another whole number")
 
 
 def check_memory(what: str, number: int, cells: float) -> None:

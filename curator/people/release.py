@@ -225,7 +225,8 @@ class PeopleRelease:
     def _cells_of_person(self) -> float:
         """Cells of a person in all tables, on average of the synthetic ones."""
         people = self.releases[self.family.root.name].rows.record_count
-        return max(1, sum(rows.size for rows in self.frames.values()) / max(1, people))
+        cells = sum(int(rows.size) for rows in self.frames.values())
+        return max(1.0, cells / max(1, people))
 
     def save(self, folder: str | Path, table_file: TableFile | str = "csv") -> None:
         """Writes the tables, and the release of the records of each.
