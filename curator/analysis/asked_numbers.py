@@ -6,7 +6,7 @@ from ...common.errors import DataError
 from ...common.forms.values import whole
 from ...common.privacy.rows_of_person import MOST_ROWS
 
-MOST_CELLS = 2**30
+MOST_CELLS_IN_MEMORY = 2**30
 """Most cells of rows that are drawn into memory: 8 GiB of numbers."""
 
 
@@ -35,11 +35,11 @@ def check_memory(what: str, number: int, cells: float) -> None:
         cells: of one of them.
 
     Raises:
-        DataError: they have more than `MOST_CELLS` together.
+        DataError: they have more than `MOST_CELLS_IN_MEMORY` together.
     """
     check_number(what, number)
-    if number * cells > MOST_CELLS:
+    most = int(MOST_CELLS_IN_MEMORY / cells)
+    if number > most:
         raise DataError(
-            f"{what}: expected at most {int(MOST_CELLS / cells):,}, whose cells memory holds, got more; ask "
-            "for fewer at a time"
+            f"{what}: expected at most {most:,}, whose cells memory holds, got more; ask for fewer at a time"
         )

@@ -282,7 +282,7 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
         >>> dpmosaic.decode(dpmosaic.encode(patients, domain), seed=1)["sex"].head(2).tolist()
         ['F', 'M']
     """
-    stream = RandomStream.seeded(seed)
+    stream = RandomStream.of_seed(seed)
     return typed_frame(table, table.domain.columns, stream.generator())
 
 
