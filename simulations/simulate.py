@@ -159,7 +159,7 @@ def simulate(
     else:
         loaded = Loaded(data, data.domain.columns, TableStorage())
     table, budget = loaded.table, Budget.of(epsilon, delta)
-    stream = RandomStream.of_user(seed)
+    stream = RandomStream.of_seed(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
     anywhere = shared is not None and aligning.population is Population.ANYWHERE

@@ -111,11 +111,11 @@ class Unfinished:
 
     def stream(self, seed: int | None) -> RandomStream:
         """Randomness of choices and rows, the same when the release goes on."""
-        return RandomStream(self._journal.key) if seed is None else RandomStream.of_user(seed)
+        return RandomStream(self._journal.key) if seed is None else RandomStream.of_seed(seed)
 
     def noise(self, seed: int | None) -> RandomStream:
         """Randomness of noise, which is kept nowhere, but for that of a seed."""
-        return RandomStream.of_user(seed)
+        return RandomStream.of_seed(seed)
 
     def fresh(self, stream: RandomStream) -> FreshKeys:
         """The keys of a party's noise; those that it drew before are not drawn again.
@@ -178,7 +178,7 @@ class Forgotten(NoJournal):
 
     def stream(self, seed: int | None) -> RandomStream:
         """Randomness of choices and rows."""
-        return RandomStream.of_user(seed)
+        return RandomStream.of_seed(seed)
 
     noise = stream
 

@@ -59,7 +59,7 @@ class RandomStream:
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
-    def of_user(cls, seed: int | None) -> RandomStream:
+    def of_seed(cls, seed: int | None) -> RandomStream:
         """The stream of a seed that a user gave; that of the system without one.
 
         Raises:

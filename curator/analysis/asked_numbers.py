@@ -6,7 +6,7 @@ from ...common.errors import DataError
 from ...common.forms.values import whole
 from ...common.privacy.rows_of_person import MOST_ROWS
 
-MOST_DRAWN_CELLS = 2**30
+MOST_CELLS_IN_MEMORY = 2**30
 """Most cells of rows that are drawn into memory: 8 GiB of numbers."""
 
 
@@ -23,10 +23,7 @@ def check_number(what: str, number: int, least: int = 1, most: int = MOST_ROWS) 
         DataError: it is no whole number from the one to the other.
     """
     if not whole(least, most).fits(number):
-        raise DataError(
-            f"{what}: expected a whole number, at least {least} and at most {most:,}, got another; ask for "
-            "such a one"
-        )
+        raise DataError(f"{what}: expected at least {least} and at most {most}; ask for another whole number")
 
 
 def check_memory(what: str, number: int, cells: float) -> None:
@@ -38,11 +35,11 @@ def check_memory(what: str, number: int, cells: float) -> None:
         cells: of one of them.
 
     Raises:
-        DataError: they have more than `MOST_DRAWN_CELLS` together.
+        DataError: they have more than `MOST_CELLS_IN_MEMORY` together.
     """
     check_number(what, number)
-    if number * cells > MOST_DRAWN_CELLS:
-        most = int(MOST_DRAWN_CELLS / cells)
+    most = int(MOST_CELLS_IN_MEMORY / cells)
+    if number > most:
         raise DataError(
             f"{what}: expected at most {most:,}, whose cells memory holds, got more; ask for fewer at a time"
         )

@@ -127,7 +127,7 @@ def _tables(
 ) -> tuple[Iterator[Table], list[str], np.random.Generator]:
     """Coded copies, their columns, and what draws values inside bins."""
     check_count(m)
-    stream = RandomStream.of_user(seed)
+    stream = RandomStream.of_seed(seed)
     tables = drawn(published, stream.child("copies").generator())
     columns = [name for name in published.columns if name in published.domain.columns]
     return itertools.islice(tables, m), columns, stream.child("values").generator()

@@ -130,7 +130,7 @@ class Drawing:
             DataError: no rows are asked for, or the model has none that meet the condition.
         """
         check_number("rows", rows)
-        stream = RandomStream.of_user(seed)
+        stream = RandomStream.of_seed(seed)
         domain, model = published.domain, published.model
         held = condition or Condition.of(domain, None)
         decoder = Decoder(held, _counts(model))

@@ -214,7 +214,7 @@ class PeopleRelease:
                 "expected a release by itself, got one of several that share a promise, whose people are "
                 "those of its table; take these"
             )
-        stream = RandomStream.of_user(seed)
+        stream = RandomStream.of_seed(seed)
         root_release = self.releases[self.family.root.name].published
         root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])

@@ -1,5 +1,7 @@
 """What a release of related tables refuses: in one sentence, before anything is asked of a table."""
 
+import json
+import random
 import warnings
 
 import hypothesis.strategies as st
@@ -9,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 
 import dpmosaic
+from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.curator.people.table_files import formula_warning
 from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
+from support.mutations import changed_bytes
 from support.related import DOMAINS, RELATIONS, patients, release
 
 pytestmark = pytest.mark.slow
@@ -317,6 +321,39 @@ def test_a_public_table_is_saved_loaded_and_joined_as_it_is(tmp_path, table_form
         assert _texts(one.tables["wards"]).equals(_texts(WARDS))
         beds = one.query("SELECT SUM(beds) AS n FROM stays JOIN wards USING (ward)").frame.n[0]
         assert beds == made.tables["stays"].merge(WARDS, on="ward").beds.sum()
+
+
+def test_a_public_table_for_spreadsheets_is_read_without_their_apostrophes(tmp_path):
+    data = patients()
+    data["stays"]["ward"] = data["stays"]["ward"].replace({"a": "=a"})
+    wards = WARDS.rename(columns={"beds": "@beds"}).replace({"a": "=a"})
+    made = release(data | {"wards": wards}, **OF_WARDS)
+    made.save(tmp_path / "out", TableFile(spreadsheet_safe=True))
+    assert "'=a" in (tmp_path / "out" / "tables" / "wards.csv").read_text()
+    loaded = dpmosaic.load_people(tmp_path / "out").tables
+    assert _texts(loaded["wards"]).equals(_texts(wards))
+    assert {*loaded["stays"].ward} <= {*loaded["wards"].ward}
+
+
+@pytest.mark.parametrize("table_format", ["csv", "parquet", "feather", "xlsx"])
+def test_a_public_table_that_a_stranger_changed_is_read_or_refused_in_one_sentence(tmp_path, table_format):
+    rng, said = random.Random(1), []
+    wards = pd.concat([WARDS, *(WARDS.head(1).assign(ward=f"w{n}") for n in range(60))], ignore_index=True)
+    release(patients() | {"wards": wards}, **OF_WARDS).save(tmp_path, table_format)
+    path, certificate = tmp_path / "tables" / f"wards.{table_format}", tmp_path / "certificate.json"
+    whole, form = path.read_bytes(), json.loads(certificate.read_text())
+    others = [b"", b"a,b\n1,2\n", b"ward,beds\n\x8f,1\n", b'ward,beds\n"']
+    for changed in [*others, *(changed_bytes(whole, rng) for _ in range(40))]:
+        path.write_bytes(changed)
+        # Nobody signs a certificate from one place.
+        form["outputs"][f"tables/{path.name}"] = sha256_of(path)
+        certificate.write_text(json.dumps(form))
+        try:
+            assert [*dpmosaic.load_people(tmp_path).tables["wards"]] == [*WARDS]
+        except MosaicError as refusal:
+            said.append(str(refusal))
+    assert len(said) >= len(others)
+    assert all(map(str.isprintable, said))
 
 
 def _texts(rows):
