@@ -26,6 +26,9 @@ _HEAD = (
 )
 
 
+_IS_NAMED_A_KEY = re.compile(r"[\W_][iI][dD]$|[a-z]I[dD]$")
+"""manager_id and managerID, but not paid."""
+
 _MOST_STRAYS = 0.5
 """Share of rows without a key of the other table up to which a table may belong to it."""
 
@@ -57,6 +60,7 @@ class Drafted:
         rows: number of its rows.
         draft: of its columns; None if others refer to it, and none belongs to it.
         links: to the table to which it belongs, and then to those that it refers to beside.
+        inward: columns that hold keys of other rows of the table, such as those of managers.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Drafted:
     rows: int
     draft: Draft | None
     links: tuple[Link, ...] = ()
+    inward: tuple[str, ...] = ()
 
     @property
     def parent(self) -> str:
@@ -109,6 +114,11 @@ class Drafted:
                     f"{self.name}: {one.strays:,} of {self.rows:,} rows have in {one.foreign!r} no "
                     f"key of {one.parent!r}; drop_incomplete leaves them out; without it they are refused"
                 )
+        for name in self.inward:
+            yield (
+                f"{self.name}: {name!r} holds keys of other rows of this table, which no release keeps; it "
+                "is left out of the domain"
+            )
         if self.draft is None:
             yield (
                 f"{self.name}: others refer to it, and no people: say in the relations that it is public, or "
@@ -159,14 +169,15 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         own = (*([links[name]] if name in links else []), *references.get(name, ()))
         keys = {one.key for one in links.values() if one.parent == name}
         others = {one.foreign for one in own} - keys
+        inward = tuple(_inward(source, keys, others, rows[name] * _MOST_STRAYS))
         draft = draft_rows(source, blanks)
         entries = {
             column: _names(name, entry) if column in keys else entry
             for column, entry in draft.entries.items()
-            if column not in others
+            if column not in (*others, *inward)
         }
         draft = replace(draft, entries=entries, suggested_rules=())
-        found.append(Drafted(name, source.name, rows[name], draft, own))
+        found.append(Drafted(name, source.name, rows[name], draft, own, inward))
     return tuple(sorted(found, key=lambda one: len(_above(links, one.name))))
 
 
@@ -210,6 +221,14 @@ def _keys_held(
             if strays <= most:
                 return [Link(foreign, parent, key, strays)]
     return []
+
+
+def _inward(source: FileSource, keys: set[str], others: set[str], most: float) -> Iterator[str]:
+    """Columns that are named as keys and hold those of the same table, with at most so many strays."""
+    for column in source.columns():
+        if column not in keys | others and _IS_NAMED_A_KEY.search(column):
+            if any(_strays(source, column, source, key) <= most for key in keys):
+                yield column
 
 
 def save_folder(tables: Sequence[Drafted], out: Path) -> Path:

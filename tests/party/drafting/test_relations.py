@@ -83,6 +83,21 @@ def test_rows_without_a_parent_are_left_out_and_counted_for_the_owner(folder, tm
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["mother_id", "motherID"])
+def test_keys_of_the_same_table_are_in_no_domain_and_its_owner_is_told(folder, tmp_path, name):
+    PATIENTS.assign(**{name: [None, 1, 1], "paid": [1, 1, 2]}).to_csv(folder / "patients.csv", index=False)
+    drafted = draft_folder(folder)
+    patients = next(table for table in drafted if table.name == "patients")
+    assert [*patients.notes()] == [
+        f"patients: {name!r} holds keys of other rows of this table, which no release keeps; it is left out "
+        "of the domain"
+    ]
+    save_folder(drafted, tmp_path / "drafts")
+    described = Domain.load(tmp_path / "drafts/patients.json")
+    assert [one.name for one in described.attributes] == ["sex", "paid"]
+
+
+@pytest.mark.slow
 def test_a_column_that_mostly_holds_no_keys_relates_nothing(folder):
     STAYS.assign(patient_id=[1, 97, 98, 99]).to_csv(folder / "stays.csv", index=False)
     found = {table.name: table.parent for table in draft_folder(folder)}
