@@ -32,7 +32,7 @@ Places = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 LEAST_KAPPA = 0.05
-"""Least relative error of a release in pairs and larger interactions, and inside of bins."""
+"""Least relative error of a release in pairs, in larger interactions and inside of bins."""
 
 ALONE = 0.3
 """Error of a release in functions of one attribute; they are always measured."""
@@ -53,10 +53,14 @@ def kappa_of(evidence: Evidence, pair: Clique) -> float:
     Of a pair that was not measured, a share of the release's bound on its L1 distance from the table, since
     strong interactions hide behind poor scores; without a bound, and of measured pairs, the typical one.
     """
-    measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
-    if measured or pair not in evidence.bounds:
+    if _is_measured(evidence, pair) or pair not in evidence.bounds:
         return typical(evidence)
-    return math.hypot(LEAST_KAPPA, _OF_BOUND * min(evidence.bounds[pair], _LARGEST_DISTANCE))
+    return max(LEAST_KAPPA, _OF_BOUND * min(evidence.bounds[pair], _LARGEST_DISTANCE))
+
+
+def _is_measured(evidence: Evidence, pair: Clique) -> bool:
+    """Whether a pair was measured, in codes or in groups of codes."""
+    return pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
 
 
 @lru_cache(maxsize=16)
@@ -128,7 +132,7 @@ class Prior:
     base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2],
     where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond both; and
     the squares of the sums of e over sets of thin cells. Base is at least what two samples of so many
-    records differ by, in any function: that is all of it where no interaction is larger than a pair.
+    records differ by, in any function: that is all of it if only one pair can depend, which was measured.
 
     Attributes:
         spread: records that may be at each combination of a support, shape (n,).
@@ -160,14 +164,15 @@ class Prior:
         """
         varied = [place for place, name in enumerate(clique) if np.ptp(codes[:, place]) > 0]
         axes = {one: Axis.of(evidence.domain[clique[one]], codes[:, one], spread) for one in varied}
+        named = {pair: (clique[pair[0]], clique[pair[1]]) for pair in combinations(varied, 2)}
         pairs = tuple(
-            Pair.of(axes[one], axes[other], spread, kappa_of(evidence, (clique[one], clique[other])))
-            for one, other in combinations(varied, 2)
+            Pair.of(axes[one], axes[other], spread, kappa_of(evidence, names))
+            for (one, other), names in named.items()
         )
         sets = _thin_sets(clique, codes, thin)
         singles = tuple(indicators(codes[:, place]) for place in varied)
-        larger = LEAST_KAPPA if len(varied) > 2 else 0.0
-        base = max(larger, math.sqrt(2 / max(evidence.records, 1.0)))
+        simple = len(varied) < 3 and all(_is_measured(evidence, names) for names in named.values())
+        base = max(0.0 if simple else LEAST_KAPPA, math.sqrt(2 / max(evidence.records, 1.0)))
         return cls(spread, base, singles, pairs, sets)
 
     @property
