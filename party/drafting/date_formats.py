@@ -113,7 +113,8 @@ def in_several_formats(texts: Sequence[str]) -> bool:
     """Whether every text, or nearly, is a date in one of several formats."""
     tried = _some(texts)
     read = [
-        any(time_in(text, *_with_months(form, [text])) is not None for form in _formats_in(text)) for text in tried
+        any(time_in(text, *_with_months(form, [text])) is not None for form in _formats_in(text))
+        for text in tried
     ]
     return len(tried) > 2 and sum(read) >= 0.99 * len(tried)
 
