@@ -106,6 +106,7 @@ class Dropped:
 Unmodelled = Identifier | Dropped
 
 _RUN, _HEX = re.compile("[0-9]+"), re.compile("(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8,64}")
+_TIME = re.compile("[0-9]:[0-9]{2}|[0-9]{4}([-/.])[0-9]{2}[-/.][0-9]{2}")
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 """The form of an address."""
 
@@ -140,8 +141,11 @@ def pattern_of_last(name: str) -> str:
 
 
 def pattern_of_all(name: str) -> str:
-    """The pattern in which all digits of a name with several numbers count; empty if it has not several."""
-    runs = _RUN.findall(name)
+    """The pattern in which all digits of a name with several numbers count; empty if it has not several.
+
+    Dates and times of day that nothing else reads are no names: theirs would be of no day.
+    """
+    runs = [] if _TIME.search(name) else _RUN.findall(name)
     several = 2 <= len(runs) <= _MOST_FIELDS and not set("{}") & set(name)
     return _RUN.sub(lambda run: f"{{:0{len(run[0])}d}}", name) if several else ""
 

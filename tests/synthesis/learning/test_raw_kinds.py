@@ -92,6 +92,14 @@ def test_names_of_no_common_form_are_called_after_their_column(learned):
     assert learned_column(learned, names) == Identifier("x", "x-{:06d}")
 
 
+def test_times_in_a_format_that_is_not_read_make_no_pattern(learned):
+    times = pd.Timestamp("2022-01-01") + pd.to_timedelta(
+        np.random.default_rng(3).permutation(10**6)[:ROWS], "s"
+    )
+    found = learned_column(learned, [f"{time:%Y-%m-%d %H:%M:%S} CET" for time in times])
+    assert found == Identifier("x", "x-{:06d}")
+
+
 def test_what_one_name_has_is_in_no_pattern(learned):
     names = [f"P{row:08d}" for row in range(ROWS - 1)]
     assert learned_column(learned, [*names, "Anna Example-1"]).pattern == "P{:08d}"
