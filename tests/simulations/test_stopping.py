@@ -207,7 +207,9 @@ with stoppable("epsilon 1"):
 """
 
 
-@pytest.mark.parametrize("script", [IN_A_CALL_FROM_COMPILED_CODE, AT_THE_END_OF_AN_OBJECT, WHILE_A_THREAD_FAILS])
+@pytest.mark.parametrize(
+    "script", [IN_A_CALL_FROM_COMPILED_CODE, AT_THE_END_OF_AN_OBJECT, WHILE_A_THREAD_FAILS]
+)
 def test_what_an_interrupt_breaks_adds_nothing_to_the_sentence(script):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", NOTHING)
