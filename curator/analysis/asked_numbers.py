@@ -10,20 +10,18 @@ MOST_CELLS_IN_MEMORY = 2**30
 """Most cells of rows that are drawn into memory: 8 GiB of numbers."""
 
 
-def check_number(what: str, number: int, least: int = 1, most: int = MOST_ROWS) -> None:
-    """Refuses a number of rows, people or copies.
+def check_number(what: str, number: int) -> None:
+    """Refuses a number of rows, people or copies that is none.
 
     Args:
         what: what is asked for.
         number: how many.
-        least: fewest.
-        most: most.
 
     Raises:
-        DataError: it is no whole number from the one to the other.
+        DataError: it is no whole number from 1 to `MOST_ROWS`.
     """
-    if not whole(least, most).fits(number):
-        raise DataError(f"{what}: expected at least {least} and at most {most}; ask for another whole number")
+    if not whole(1, MOST_ROWS).fits(number):
+        raise DataError(f"{what}: expected at least 1 and at most {MOST_ROWS}; ask for another whole number")
 
 
 def check_memory(what: str, number: int, cells: float) -> None:

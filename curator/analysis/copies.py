@@ -34,6 +34,7 @@ from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.files.writing import told_if_unwritable, write_text
+from ...common.forms.values import whole
 from ..certificates.verify import WARNING
 from ..pgm.rows.refinement import LARGEST_ADJUSTED, refined
 from ..pgm.structure.zeros import zeros_of
@@ -41,7 +42,7 @@ from ..results.evidence import Evidence, Known
 from ..results.frames import typed_frame
 from ..results.outputs import warning_of, write_table
 from ..results.table_format import TableFile
-from .asked_numbers import check_memory, check_number
+from .asked_numbers import check_memory
 from .published import Published, evidence_of
 from .unmeasured.variation import ALONE, kappa_of
 
@@ -109,7 +110,8 @@ def check_count(m: int) -> None:
     Raises:
         DataError: there are too few, or too many.
     """
-    check_number("m", m, 2, MOST_COPIES)
+    if not whole(2, MOST_COPIES).fits(m):
+        raise DataError(f"m: expected at least 2 copies and at most {MOST_COPIES}; 10 to 20 are usual")
 
 
 def check_new(folder: Path) -> None:
