@@ -75,7 +75,7 @@ def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
     assert len(re.findall(r"^```sh$", text, flags=re.M)) == len(re.findall(r"^<!-- ci: ", text, flags=re.M))
     scripts = ("run", "readme_network", "guide")
     gate = "".join((ROOT / ".ci" / name).read_text(encoding="utf-8") for name in scripts)
-    runs = rf"(page|commands_of) {re.escape(str(path))}" + (r"|^\s*readme" if page == README else "")
+    runs = rf"(page|follow|commands_of) {re.escape(str(path))}" + (r"|^\s*readme" if page == README else "")
     for name in set(re.findall(r"<!-- ci: (\S+) -->", text)):
         assert re.search(rf"({runs}) {name}\b", gate, flags=re.M), name
 

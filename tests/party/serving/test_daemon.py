@@ -7,10 +7,11 @@ import pytest
 
 SCRIPT = """
 import sys, threading
-from dpmosaic.party.serving.daemon import end_in_time
+from dpmosaic.party.serving import daemon
 from dpmosaic.party.serving.events import EventLog
 
-end_in_time(EventLog(sys.stdout), float(sys.argv[1]))
+daemon._END_S = float(sys.argv[1])
+daemon.end_in_time(EventLog(sys.stdout))
 if sys.argv[2] == "computes":
     threading.Event().wait()
 """
