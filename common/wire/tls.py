@@ -48,6 +48,8 @@ OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 2_000),
+    # `RetryPolicy` repeats calls. Those that gRPC may repeat can fail without ever ending for their reader.
+    ("grpc.enable_retries", 0),
     # A frame holds 1 MiB. gRPC's own limit of 4 MiB on a message stays.
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),

@@ -5,6 +5,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dpmosaic.common import errors
@@ -187,6 +188,22 @@ def test_a_party_whose_curator_does_not_listen_says_so_once(arrival):
     party.attachments.close()
     assert told.wait(30)
     assert "`curator listen`" in party.events[-1].reason
+
+
+@pytest.mark.slow
+def test_a_party_stops_whenever_its_curator_goes(arrival):
+    """A stream that failed and never ended was lost for good in one of some 15 to 100 tries."""
+    for pause_s in np.linspace(0, 0.02, 60):
+        party = arrival()
+        told = threading.Event()
+        party.attachment._log = lambda event, told=told: event.reason and told.set()
+        party.attachments.close()
+        assert told.wait(30)
+        time.sleep(pause_s)
+        stopping = threading.Thread(target=party.attachment.stop, daemon=True)
+        stopping.start()
+        stopping.join(60)
+        assert not stopping.is_alive()
 
 
 def test_a_party_reports_whether_its_link_is_up(arrival):
