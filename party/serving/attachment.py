@@ -25,7 +25,7 @@ _PROXY_SAYS = re.compile(r"proxy returned response code ([0-9]{3})")
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 5.0
 
-_END_S = 60.0
+_LONGEST_END_S = 60.0
 """A stream that has not ended by then ends with the process."""
 
 
@@ -74,7 +74,7 @@ class Attachment:
         for call in calls:
             call.cancel()
         for thread in self._threads:
-            thread.join(_END_S)
+            thread.join(_LONGEST_END_S)
         self._log(Event("stopped", code="NOT_SERVING"))
 
     def check_link(self) -> None:
