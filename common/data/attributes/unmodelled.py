@@ -115,6 +115,9 @@ EMAILS = "user{:06d}@example.com"
 
 _MOST_FIELDS, _LONGEST_RUN = 9, 99
 
+_OF_ONE_LENGTH = 0.95
+"""Numbers without zeros in front have a length if so many of them have it."""
+
 
 def pattern_by_name(name: str) -> str:
     """The pattern of names that have none in common, by the name of their column."""
@@ -178,7 +181,3 @@ def common_pattern(rows: Mapping[str, float], least: float) -> str | None:
     width = max(lengths, key=lambda one: lengths[one])
     padded = any(zero for zero, _ in around[best]) or lengths[width] >= _OF_ONE_LENGTH * together
     return best.replace("{}", f"{{:0{width}d}}" if padded else "{:d}")
-
-
-_OF_ONE_LENGTH = 0.95
-"""Numbers without zeros in front have a length if so many of them have it."""
