@@ -91,7 +91,7 @@ class PeopleRows:
         return replace(self, table=held, person=person, record_count=stop - start)
 
     def rows_of(self, people: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the rows of these people are, one after the other, and whose each is, by their places here."""
+        """Where the rows of these people are, one after the other, and whose each is, by places here."""
         firsts = self._firsts
         numbers = firsts[people + 1] - firsts[people]
         before = np.cumsum(numbers) - numbers
