@@ -22,7 +22,7 @@ from .groups import groups_by_mass
 from .shape import Column, Family, number_name
 
 NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
-"""Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
+"""Share of the whole budget for the bins of each number of rows, and most of a table's for all of these."""
 
 LEAST_RHO = 2.0**-28
 """Least budget of a table; with less, noise would have a scale that its grid of parts cannot hold."""

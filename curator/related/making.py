@@ -272,7 +272,8 @@ class Making:
     def _choice_costs(self, table: PlannedTable) -> dict[str, Fraction]:
         """What it may cost by columns: numbers of rows as from one place, open ones a share."""
         rho, children = self._rho[table.name], self._family.children(table.name)
-        each = Fraction(min(NUMBERS * float(self._granted), NUMBERS_OF_TABLE * float(rho)))
+        most = NUMBERS_OF_TABLE * float(rho) / max(1, len(children))
+        each = Fraction(min(NUMBERS * float(self._granted), most))
         found = {number_name(child.name): each for child in children}
         opened = () if table.domain is None else table.domain.open
         left = Fraction(self._order.bins_share) * (rho - len(children) * each)

@@ -118,7 +118,7 @@ def begun_without(
     anyway: bool,
     stream: RandomStream,
     answers: Answers | None = None,
-    of_people: bool = False,
+    learning: float | None = None,
 ) -> Begun:
     """The first step for a raw table: its columns are learned.
 
@@ -132,7 +132,7 @@ def begun_without(
         anyway: whether to go on with too few rows.
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
-        of_people: whether each row is a person.
+        learning: the share of the budget by which columns are learned; by default what suits a table alone.
 
     Raises:
         DataError: there are too few rows for so many columns.
@@ -146,13 +146,11 @@ def begun_without(
     counting = _counting(adjacency, columns)
     rows = _count_rows(counts, whole * counting, cells.records(), adjacency)
     if not anyway:
-        spent = (
-            f"{counting:.0%} of the budget went into the number of {'people' if of_people else 'rows'}."
-            if counting
-            else "Nothing was spent."
-        )
-        check_learnable(rows.records, whole, unknown, spent, of_people)
-    share = learning_share(weight(rows.records, whole, unknown))
+        spent = "Nothing was spent."
+        if counting:
+            spent = f"{counting:.0%} of the budget went into the number of rows."
+        check_learnable(rows.records, whole, unknown, spent)
+    share = learning_share(weight(rows.records, whole, unknown)) if learning is None else learning
     learned = learn(cells, counts, rows, whole * share, delta)
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)

@@ -48,6 +48,11 @@ def learning_share(weight: float) -> float:
     return min(_SHARE_OF_SMALL, max(_SHARE_OF_LARGE, _SHARE / math.sqrt(weight)))
 
 
+def can_be_learned(records: float, zcdp_rho: float, columns: int) -> bool:
+    """Whether ranges and texts would be more than noise; arguments as of `weight`."""
+    return weight(records, zcdp_rho, columns) >= _POOR
+
+
 def check_learnable(
     records: float, zcdp_rho: float, columns: int, spent: str, of_people: bool = False
 ) -> None:
@@ -58,20 +63,21 @@ def check_learnable(
         zcdp_rho: the whole budget.
         columns: number of columns.
         spent: what was spent so far, in words.
-        of_people: whether records are people, and the columns theirs.
+        of_people: whether records are people, and the columns those of all tables.
 
     Raises:
         DataError: it does not have enough rows; the message says how many it would need.
     """
-    found = weight(records, zcdp_rho, columns)
-    if found >= _POOR:
+    if can_be_learned(records, zcdp_rho, columns):
         return
-    needed = _POOR * max(records, 1.0) / found
+    needed = _POOR * max(records, 1.0) / weight(records, zcdp_rho, columns)
     needed = round(needed, -max(0, int(math.log10(needed)) - 1))
     for spending in running():
         spending.require("--anyway")
-    who, whose = ("people", " of people") if of_people else ("rows", "")
-    what = f"a column{whose} holds" if columns == 1 else f"{columns} columns{whose} hold"
+    who, what = (
+        "people" if of_people else "rows",
+        "a column holds" if columns == 1 else f"{columns} columns hold",
+    )
     raise DataError(
         f"about {max(records, 1.0):,.0f} {who} are too few to learn what {what} from a "
         f"budget of this size, which takes about {needed:,.0f}: ranges and categories would be mostly noise. "

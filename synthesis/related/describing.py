@@ -36,6 +36,7 @@ from ...simulations.tables.frames import raw_table
 from ..learning.asking import Rows as NumberOfRows
 from ..learning.cells import Cells
 from ..learning.first_step import Begun, begun_with, begun_without
+from ..learning.limits import can_be_learned, check_learnable
 from ..learning.private_counts import Count, Noisy, PrivateCounts
 from ..remarks import remarks
 from .asked import Asked
@@ -132,33 +133,48 @@ class Describing:
         """The tables, as far as they are described."""
         return self._family
 
+    @property
+    def unknown(self) -> dict[str, int]:
+        """The number of columns of each table of which it has to be learned what they hold."""
+        tables = (one for one in self._raw.values() if one.name not in self._given and one.open_columns)
+        return {table.name: len(table.open_columns) for table in tables}
+
     def columns(self, name: str) -> tuple[str, ...]:
         """The columns of a table's records that are its own."""
         return (*map(str, self._raw[name].rows.columns), *self._family.numbers(name))
 
-    def describe(self, name: str, budget: Budget, whole: float) -> Budget:
+    def describe(self, name: str, budget: Budget, whole: float, learning: float) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget.
 
         Args:
             name: the table; its parent is described.
             budget: of the table.
             whole: that of all tables, zCDP.
+            learning: the share of the table's budget by which its columns are learned, if they are.
+
+        Raises:
+            DataError: it is the table of people, and they are too few for the columns of all tables.
         """
         assert budget.zcdp_rho is not None
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
         sampled = one_row_of_each(self._raw, name, self._stream.child("sample", name).generator())
-        share = min(NUMBERS * whole, NUMBERS_OF_TABLE * left)
-        found = [self._number(name, child.name, sampled, share) for child in self._family.children(name)]
+        children = self._family.children(name)
+        share = min(NUMBERS * whole, NUMBERS_OF_TABLE * left / max(1, len(children)))
+        found = [self._number(name, child.name, sampled, share) for child in children]
         left -= sum(float(spent) for _, spent in found)
+        if name == self._family.root.name:
+            self._check_people(whole)
         if raw.key and not raw.pattern:
             left -= float(self._vote_on_keys(raw, sampled, left))
         if raw.open_columns and (table is None or table.domain.open):
-            begun = self._columns_learned(name, table, sampled, replace(budget, zcdp_rho=left))
+            rest = replace(budget, zcdp_rho=left)
+            begun = self._columns_learned(name, table, sampled, rest, learning * budget.zcdp_rho / left)
             assert begun.certificate is not None
             assert begun.coded is not None
             chosen = begun.order.chosen
             assert chosen is not None
             self._learn_people(name, begun.rows)
+            self._remark_on_few(name, begun.rows.records, whole)
             certificate = of_people(begun.certificate)
             self._parts.append(part_of(name, OF_COLUMNS, certificate, chosen))
             self._choices[name] = certificate
@@ -171,7 +187,7 @@ class Describing:
         for reference in raw.references:
             codes[reference.name] = encode_frame(Domain((reference,)), raw.rows).column(reference.name)
         attributes = (*attributes, *raw.references)
-        for (attribute, _), child in zip(found, self._family.children(name), strict=True):
+        for (attribute, _), child in zip(found, children, strict=True):
             kin = replace(self._family[child.name], alone=attribute.maximum == 1)
             self._family = self._family.with_table(kin)
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
@@ -230,8 +246,26 @@ class Describing:
         self._learn_people(name, NumberOfRows.of_all(noisy))
         return noisy, counts.accountant.spent
 
+    def _remark_on_few(self, name: str, people: float, whole: float) -> None:
+        """Says that few people have rows of a table below, if what it holds was learned from too few."""
+        columns = sum(self.unknown.values())
+        asked = self._raw[name].owner and name in self.unknown and not self._asked.anyway
+        if asked and not can_be_learned(people, whole, columns):
+            self._remarks.append(
+                f"{name}: about {max(people, 0.0):,.0f} people have rows of it, too few to learn what its "
+                "columns hold: ranges and categories are mostly noise; describe them in a domain"
+            )
+
+    def _check_people(self, whole: float) -> None:
+        """Refuses to learn columns from too few people, before anything but these is counted."""
+        columns = sum(self.unknown.values())
+        if columns and self._people is not None and not self._asked.anyway:
+            share = sum(float(part.zcdp_rho) for part in self._parts) / whole
+            spent = f"{share:.1%} of the budget went into the number of people and of their rows."
+            check_learnable(self._people.records, whole, columns, spent, of_people=True)
+
     def _columns_learned(
-        self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget
+        self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget, learning: float
     ) -> Begun:
         """What the columns of a table hold, from one row of each person."""
         spec = ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name)
@@ -247,9 +281,6 @@ class Describing:
         raw = self._raw[name]
         rows = raw.rows.iloc[sampled][raw.open_columns].reset_index(drop=True)
         table = raw_table(with_texts(rows, raw.storage))
-        # Whether there are too few people is asked of the table of people, before anything else. A table to
-        # which few of them have rows is released with what is seen of it.
-        anyway = self._asked.anyway or name != self._family.root.name
         with closing(Cells.of(table.source, table.timezones)) as cells:
             begun = begun_without(
                 cells,
@@ -258,10 +289,10 @@ class Describing:
                 self._asked.mechanism.granted,
                 Adjacency.ADD_REMOVE,
                 budget,
-                anyway,
+                True,
                 noise,
                 kept,
-                of_people=True,
+                learning,
             )
         self._learned[name] = begun
         return begun

@@ -44,6 +44,9 @@ from .asked import Asked, labels_delta
 from .describing import Described, Describing
 from .tables import Raw
 
+_LEARNING, _MOST_LEARNING = 0.3, 0.5
+"""Share of the budgets of tables without a domain by which columns are learned, and the most of one's."""
+
 
 def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tuple[str, ...]]:
     """Releases related tables, of which each person counts as one record in each table.
@@ -109,7 +112,8 @@ class Making:
         for name, budget in self._budgets.items():
             for spending in running():
                 spending.go_to((budget.zcdp_rho or 0.0) / self._whole)
-            self._budgets[name] = self._describing.describe(name, budget, self._whole)
+            learning = self._learning.get(name, 0.0)
+            self._budgets[name] = self._describing.describe(name, budget, self._whole, learning)
         # From here on codes are enough, which take a tenth of the memory.
         described = self._describing.description
         del self._describing
@@ -141,6 +145,12 @@ class Making:
         self._whole = whole = float(mechanism.granted(left)) / self._asked.releases
         delta = None if budget.delta is None else budget.delta / len(self._pairs)
         shares = shares_of(self._family, self._describing.columns, len(self._pairs[self._family.root.name]))
+        # All columns are learned alike, whichever table they stand in.
+        unknown = self._describing.unknown
+        each = _LEARNING * sum(shares[name] for name in unknown) / max(1, sum(unknown.values()))
+        learning = {name: each * columns for name, columns in unknown.items()}
+        shares |= {name: shares[name] * (1 - _LEARNING) + one for name, one in learning.items()}
+        self._learning = {name: min(_MOST_LEARNING, one / shares[name]) for name, one in learning.items()}
         rho = {name: whole * share * (1 - 1e-12) for name, share in shares.items()}
         check_noise_is_small(min(one for one in rho.values() if one))
         return {name: Budget(zcdp_rho=one or LEAST_RHO, delta=delta) for name, one in rho.items()}

@@ -29,7 +29,7 @@ def test_of_people_the_refusal_speaks_of_people_and_of_their_options():
     with pytest.raises(DataError) as refused:
         check_learnable(100.0, 0.02, 1, "Nothing was spent.", of_people=True)
     told = str(refused.value)
-    assert told.startswith("about 100 people are too few to learn what a column of people holds from")
+    assert told.startswith("about 100 people are too few to learn what a column holds from")
     assert "--domain domain.json beside --key" in told
     assert "--relations DRAFTS/relations.toml" in told
 
