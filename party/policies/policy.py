@@ -161,7 +161,7 @@ class Policy:
         part = terms.plan.related
         # Of a release in parts, all that are left are decided on with each.
         granted = Fraction(terms.granted_rho if part is None else part.zcdp_rho)
-        asked = terms.granted_cost if part is None else part.left(terms.unit)
+        asked = terms.decided_cost
         total = self.total((*(one.cost for one in taken), asked))
         yield from refusals_of_version("party", terms.protocol_version)
         if terms.aligning is not None:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.release import load_people
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
+from dpmosaic.party.console.question import question_of
 from support.edits import edited
 from support.related import DOMAINS, patients
 from support.related_network import APART, RELATIONS, WHOLE, network
@@ -272,10 +274,20 @@ def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, comm
         shown = command("party", "show", party, waiting["release"]).replace("\n", " ")
         assert "all its parts cost up to rho" in " ".join(shown.split())
         assert "with all rows in all tables" in " ".join(shown.split())
+        told = json.loads(command("party", "show", party, waiting["release"], "--json"))
+        question = question_of(told, date(2026, 1, 1))
         command("party", "approve", party, "--yes", "--reason", "a trial")
         command("curator", "resume", out)
     decided = json.loads(command("party", "releases", party, "--json"))
     assert [one["decision"] for one in decided] == ["approved"] * 5
+    with contextlib.closing(Ledger(party / "ledger.sqlite")) as ledger:
+        spent = float(sum(entry.spent for entry in ledger.summaries()))
+    # What is told before the first part is of all parts.
+    assert question.cost == pytest.approx(spent, rel=1e-6)
+    assert told["lifetime"]["rho"] - question.left == pytest.approx(spent, rel=1e-6)
+    assert told["promise"]["zcdp_rho"] == pytest.approx(spent, rel=1e-6)
+    assert question.columns == tuple(f"{name}.{column}" for name in DOMAINS for column in DOMAINS[name])
+    assert "approval is one of all parts" in " ".join(question.tables)
     assert set(load_people(out).tables) == set(DOMAINS)
 
 
