@@ -13,7 +13,7 @@ from ..data.coding import Coding
 from ..data.domain import Clique
 from ..data.related.joint import joint_name
 from ..errors import DataError
-from ..privacy.cost import PrivacyUnit
+from ..privacy.cost import WEIGHT_PARTS, PrivacyUnit
 from ..privacy.spending import Cost
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
@@ -77,8 +77,10 @@ class Relation:
     evened: int = 1
 
     def __post_init__(self) -> None:
-        if self.evened < 1:
-            raise DataError("rows of a parent count the same up to one at least")
+        if not 1 <= self.evened <= WEIGHT_PARTS:
+            raise DataError(
+                "rows of a parent count the same up to one at least, and to the parts of a person"
+            )
 
 
 @dataclass(frozen=True)
