@@ -18,6 +18,9 @@ from ..privacy.spending import Cost
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
+_ROUNDING = Fraction(1, 1 << 40)
+"""Relative error of costs that are added up, which terms state as floats."""
+
 
 class Way(enum.Enum):
     """How a column of records follows from a party's tables; the value is its name in terms."""
@@ -184,6 +187,10 @@ class RelatedPart:
     def parents(self) -> dict[str, str]:
         """The parent of each table; empty for that of people."""
         return {one.table: one.parent for one in self.relations}
+
+    def has_room_after(self, zcdp_rho: Fraction) -> bool:
+        """Whether this part and those after it fit into the whole, beside others that cost so much."""
+        return zcdp_rho + Fraction(self.left_rho) <= Fraction(self.zcdp_rho) * (1 + _ROUNDING)
 
     def left(self, unit: PrivacyUnit) -> Cost:
         """Upper limit of the cost of this part and those after it."""
