@@ -192,6 +192,10 @@ class RelatedPart:
         """Whether this part and those after it fit into the whole, beside others that cost so much."""
         return zcdp_rho + Fraction(self.left_rho) <= Fraction(self.zcdp_rho) * (1 + _ROUNDING)
 
+    def are_all(self, zcdp_rho: Fraction) -> bool:
+        """Whether parts of the whole that may cost so much together are all of them."""
+        return zcdp_rho >= Fraction(self.zcdp_rho) * (1 - _ROUNDING)
+
     def left(self, unit: PrivacyUnit) -> Cost:
         """Upper limit of the cost of this part and those after it."""
         return Cost(unit, Fraction(self.left_rho))

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from dpmosaic.command import app
 from dpmosaic.common.federation.card import FederationList
+from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.release import load_people
 from dpmosaic.party.accounts.ledger import Ledger
@@ -170,11 +171,38 @@ def check_both_verify(out, federation, aligned):
     assert found(without_a_signature, "choices/stays.json") == {f"{STAYS}: party party-1-1"}
     assert found(with_damaged_terms, "choices/stays.json") == {f"{STAYS}: form", "release"}
     assert f"{RECORDS}: form" in found(lambda form: form.pop("signed"), "records/codes/certificate.json")
+    for place in range(len(json.loads((out / "certificate.json").read_text())["parts"])):
+        check_a_part_is_missed(out, federation, place)
     stated = "epsilon" if aligned else "zcdp_rho"
     assert found(lambda form: form["budget"].update({stated: 1.0})) == {"promise"}
     if aligned:
         assert found(lambda form: form["parts"].pop(0)) == {"alignment", "costs"}
         assert found(lambda form: form["parts"][0].update(zcdp_rho="1/2")) == {"alignment", "costs"}
+
+
+def check_a_part_is_missed(out, federation, place):
+    """Without a part, its files and its cost, a release is found not to be whole, whichever part it is.
+
+    What the part answered may be in the bins of others.
+    """
+    copy = out.with_name("copy")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(out, copy)
+    whole = json.loads((copy / "certificate.json").read_text())
+    left_out = whole["parts"].pop(place)
+    if not left_out["certificate"]:
+        return
+    gone = f"records/{left_out['table']}/" if left_out["of"] == "records" else f"choices/{left_out['table']}"
+    for path in [path for path in copy.rglob("*") if path.is_file()]:
+        if path.relative_to(copy).as_posix().startswith(gone):
+            path.unlink()
+            whole["outputs"].pop(path.relative_to(copy).as_posix(), None)
+    spent = sum(Fraction(one["zcdp_rho"]) for one in whole["parts"])
+    whole["zcdp_rho_spent"] = str(spent)
+    if whole["epsilon_spent"] is not None:
+        whole["epsilon_spent"] = zcdp_epsilon(float(spent), whole["budget"]["delta"])
+    (copy / "certificate.json").write_text(json.dumps(whole))
+    assert failed_checks_of_people(copy, federation) == {"release"}
 
 
 def evaluated(tmp_path, command, real, out):
