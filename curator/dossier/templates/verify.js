@@ -601,7 +601,7 @@ const verifier = (() => {
     while (parents.get(above.at(-1))) above.push(parents.get(above.at(-1)));
     const summaries = ["any", "count", "time", "first row", "last row"];
     for (const one of columns) {
-      need(["code", "number", "first", "span", "step", ...summaries].includes(one.way), "a column that follows in an unknown way");
+      need(["code", "number", "first", "span", "step", "series", ...summaries].includes(one.way), "a column that follows in an unknown way");
       const holder = ["number", "first", "span"].includes(one.way) ? parents.get(one.source) : one.table;
       const row = summaries.includes(one.way) ? parents.get(one.table) : one.table;
       need(above.includes(row) && holder === one.table && !(one.before && row !== table), "a column that the records do not have");
@@ -609,7 +609,9 @@ const verifier = (() => {
       need(["number", "count", "time"].includes(one.way) === one.starts.length > 0 && rising, "numbers of rows in no order");
       const groups = new Set(one.groups);
       need(!groups.size || one.groups.every((group) => group < groups.size), "groups that are of no code");
+      need(one.way !== "series" || one.before, "a series of the row, not of the row before");
     }
+    need(columns.filter((one) => one.way === "series").length <= 1, "two columns that say which rows are one series");
   };
   const checkPartition = (plan) => {
     const named = plan.attributes.map(([name]) => name);
