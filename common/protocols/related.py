@@ -18,7 +18,7 @@ from ..privacy.spending import Cost
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
-_ROUNDING = Fraction(1, 1 << 40)
+_OF_SUMS = Fraction(1, 1 << 40)
 """Relative error of costs that are added up, which terms state as floats."""
 
 
@@ -190,11 +190,11 @@ class RelatedPart:
 
     def has_room_after(self, zcdp_rho: Fraction) -> bool:
         """Whether this part and those after it fit into the whole, beside others that cost so much."""
-        return zcdp_rho + Fraction(self.left_rho) <= Fraction(self.zcdp_rho) * (1 + _ROUNDING)
+        return zcdp_rho + Fraction(self.left_rho) <= Fraction(self.zcdp_rho) * (1 + _OF_SUMS)
 
     def are_all(self, zcdp_rho: Fraction) -> bool:
         """Whether parts of the whole that may cost so much together are all of them."""
-        return zcdp_rho >= Fraction(self.zcdp_rho) * (1 - _ROUNDING)
+        return zcdp_rho >= Fraction(self.zcdp_rho) * (1 - _OF_SUMS)
 
     def left(self, unit: PrivacyUnit) -> Cost:
         """Upper limit of the cost of this part and those after it."""

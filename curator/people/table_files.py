@@ -182,16 +182,16 @@ def lines_of(rows: pd.DataFrame, domain: Domain | None, spreadsheet_safe: bool) 
         parts = []
         for name in map(str, block.columns):
             values = {} if domain is None else values_in(domain, block[[name]])
-            cells = values[name] if name in values else _undescribed(block[name])
+            cells = values[name] if name in values else _cells_of(block[name])
             parts.append(text_cells(domain, name, cells, spreadsheet_safe))
         yield join_cells(parts, alone=len(parts) == 1)
 
 
-def _undescribed(cells: pd.Series) -> NDArray[Any]:
+def _cells_of(cells: pd.Series) -> NDArray[Any]:
     """The cells of a column that no domain describes: times are no numbers, and all missing ones None."""
-    if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iufb":
-        return cells.to_numpy()
-    return cells.astype(object).where(cells.notna(), None).to_numpy()
+    plain = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iufb"
+    found: NDArray[Any] = (cells if plain else cells.astype(object).where(cells.notna(), None)).to_numpy()
+    return found
 
 
 def formula_warning(

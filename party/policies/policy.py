@@ -195,7 +195,7 @@ class Policy:
             )
         if terms.aligning is None and granted > self.max_release_rho:
             yield PolicyError("the release requests more than max_release_rho; lower its epsilon")
-        if part is not None and not part.has_room_after(_made(part, taken, asking)):
+        if part is not None and not part.has_room_after(_cost_of_parts(part, taken, asking)):
             yield PolicyError(
                 "the parts of the release that this party accepted, and those left, cost more together than "
                 "its terms state for all parts; begin a new release"
@@ -306,7 +306,7 @@ class Policy:
             )
 
 
-def _made(part: RelatedPart, taken: Iterable[Taken], asking: Asking) -> Fraction:
+def _cost_of_parts(part: RelatedPart, taken: Iterable[Taken], asking: Asking) -> Fraction:
     """What the parts of the same whole cost that were accepted before."""
     whose = (None, asking.identity)
     return sum(
