@@ -319,6 +319,26 @@ def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, comm
     assert set(load_people(out).tables) == set(DOMAINS)
 
 
+def test_who_decides_on_the_first_part_is_told_of_columns_of_others_that_nobody_reviewed(
+    tmp_path, command, monkeypatch
+):
+    """The first part is about people, and the column is one of stays."""
+    ward = {"type": "categorical", "categories": ["a", "b", "c"], "reviewed": False}
+    monkeypatch.setitem(DOMAINS, "stays", DOMAINS["stays"] | {"ward": ward})
+
+    def asking(name, text):
+        return text.replace("approval = false", "approval = true")
+
+    made = network(tmp_path / "net", patients(people=60), WHOLE, policy=asking)
+    party = made.party("party-1-1")
+    with made.running():
+        command("curator", "release", made.plan, "--out", tmp_path / "out", fails=True)
+        (waiting,) = json.loads(command("party", "releases", party, "--json"))
+        told = json.loads(command("party", "show", party, waiting["release"], "--json"))
+    assert told["related"]["table"] == "patients"
+    assert told["unreviewed"] == ["stays.ward"]
+
+
 @pytest.mark.parametrize("grid", [APART, "2x1"], ids=["apart", "hospitals"])
 def test_preflight_says_which_party_orders_its_tables_otherwise(tmp_path, grid):
     def without_order(name, text):
