@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from .data.domain import Clique
@@ -21,6 +21,9 @@ from .protocols.registry import INDICATOR, MASKED, TRUSTED
 from .release_spec import ReleaseSpec
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
+
+_PLANNED_OF_A_PART = frozenset({"domain", "roster", "related", "ring"})
+"""Of a plan, what each part of a release of related tables has of its own."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,12 @@ class ReleaseTerms:
         return Cost(self.unit, Fraction(self.granted_rho), delta)
 
     @property
+    def decided_cost(self) -> Cost:
+        """What is decided on with the release: its cost, and of a part of related tables that of all left."""
+        part = self.plan.related
+        return self.granted_cost if part is None else part.left(self.unit)
+
+    @property
     def before(self) -> Cost:
         """What the release that chose the codes cost; the promise covers it too."""
         chosen = self.plan.chosen
@@ -145,14 +154,22 @@ class ReleaseTerms:
 
     @property
     def whole(self) -> tuple[object, ...]:
-        """What is the same in all parts of a release of related tables; empty of a single table."""
+        """What is the same in all parts of a release of related tables; empty of a single table.
+
+        It is all that terms state but what each part has of its own: its id, its columns and how it measures
+        them, its share of the cost, its rows, and the day on which the parties were asked.
+        """
         part = self.plan.related
         if part is None:
             return ()
-        parties = tuple((entry.name, entry.slice, entry.identity) for entry in self.plan.roster)
+        about = replace(self.spec.about, asked="")
+        spec = replace(self.spec, budget=Budget(zcdp_rho=part.zcdp_rho), rows=None, about=about)
         tables = tuple((one.table, one.parent, one.order) for one in part.relations)
-        agreed = (self.unit, self.spec.protocol, self.spec.collusions, self.plan.alignment)
-        return (part.whole, part.zcdp_rho, parties, tables, *agreed)
+        parties = tuple((entry.name, entry.slice, entry.identity) for entry in self.plan.roster)
+        agreed = tuple(
+            getattr(self.plan, one.name) for one in fields(self.plan) if one.name not in _PLANNED_OF_A_PART
+        )
+        return (part.whole, self.protocol_version, spec, tables, parties, type(self.plan), *agreed)
 
     @property
     def unit(self) -> PrivacyUnit:

@@ -103,6 +103,11 @@ class PeopleRows:
         rows = np.repeat(firsts[people] - before, numbers) + np.arange(int(numbers.sum()))
         return rows, np.repeat(np.arange(len(people)), numbers)
 
+    def take(self, people: NDArray[np.integer]) -> PeopleRows:
+        """The rows of these people, in this order, none twice."""
+        rows, person = self.rows_of(people)
+        return replace(self, table=self.table.take(rows), person=person, record_count=len(people))
+
     def place_people(self, positions: NDArray[np.integer], size: int) -> PlacedPeople:
         """The rows at the positions of an alignment.
 

@@ -13,10 +13,13 @@ from ..data.coding import Coding
 from ..data.domain import Clique
 from ..data.related.joint import joint_name
 from ..errors import DataError
-from ..privacy.cost import PrivacyUnit
+from ..privacy.cost import WEIGHT_PARTS, PrivacyUnit
 from ..privacy.spending import Cost
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
+
+_OF_SUMS = Fraction(1, 1 << 40)
+"""Relative error of costs that are added up, which terms state as floats."""
 
 
 class Way(enum.Enum):
@@ -77,8 +80,10 @@ class Relation:
     evened: int = 1
 
     def __post_init__(self) -> None:
-        if self.evened < 1:
-            raise DataError("rows of a parent count the same up to one at least")
+        if not 1 <= self.evened <= WEIGHT_PARTS:
+            raise DataError(
+                "rows of a parent count the same up to one at least, and to the parts of a person"
+            )
 
 
 @dataclass(frozen=True)
@@ -182,6 +187,14 @@ class RelatedPart:
     def parents(self) -> dict[str, str]:
         """The parent of each table; empty for that of people."""
         return {one.table: one.parent for one in self.relations}
+
+    def has_room_after(self, zcdp_rho: Fraction) -> bool:
+        """Whether this part and those after it fit into the whole, beside others that cost so much."""
+        return zcdp_rho + Fraction(self.left_rho) <= Fraction(self.zcdp_rho) * (1 + _OF_SUMS)
+
+    def are_all(self, zcdp_rho: Fraction) -> bool:
+        """Whether parts of the whole that may cost so much together are all of them."""
+        return zcdp_rho >= Fraction(self.zcdp_rho) * (1 - _OF_SUMS)
 
     def left(self, unit: PrivacyUnit) -> Cost:
         """Upper limit of the cost of this part and those after it."""

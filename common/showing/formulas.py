@@ -14,8 +14,16 @@ def is_formula(text: str) -> bool:
 
 
 def as_text(cell: str) -> str:
-    """The cell, with an apostrophe before it if it begins like a formula."""
-    return "'" + cell if is_formula(cell) else cell
+    """The cell, with an apostrophe before it if it begins like a formula, perhaps after apostrophes.
+
+    `from_text` is its inverse.
+    """
+    return "'" + cell if is_formula(cell.lstrip("'")) else cell
+
+
+def from_text(written: str) -> str:
+    """The cell that `as_text` made this of."""
+    return written[1:] if written.startswith("'") and is_formula(written.lstrip("'")) else written
 
 
 def _is_number(text: str) -> bool:

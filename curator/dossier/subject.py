@@ -230,7 +230,9 @@ def of_people(release: PeopleRelease) -> Subject:
         names = tuple(str(name) for name in release.frames[kin.name].columns)
         columns = tuple(Column(name, keys[name]) if name in keys else _column(domain, name) for name in names)
         rows = len(release.frames[kin.name])
-        tables.append(DescribedTable(kin.name, file, digest, rows, columns, kin.key, kin.parent, kin.foreign))
+        # People of whom no column is known have no file of their own.
+        above = (kin.parent, kin.foreign) if kin.parent in release.frames else ("", "")
+        tables.append(DescribedTable(kin.name, file, digest, rows, columns, kin.key, *above))
     of_records = release.releases[family.root.name].certificate
     one = _subject(of_records, tuple(tables), made.outputs, made.digest().hex())
     parts = tuple((f"{part.table}: {part.of}", float(part.zcdp_rho)) for part in made.parts)

@@ -179,17 +179,24 @@ def _verify_parts(
 
 
 def _check_release(certificate: PeopleCertificate, held: Mapping[str, ReleaseTerms | None]) -> Check:
-    """Whether all parts were signed as parts of one release, and of the tables that are stated."""
+    """Whether all parts were signed as parts of one release, none is left out, and the tables are those.
+
+    What a part that is left out answered may be in bins that others state, at a cost that nobody counts.
+    """
     wholes = [() if terms is None else terms.whole for terms in held.values()]
     one_release = all(wholes) and all(whole == wholes[0] for whole in wholes)
+    signed = [terms for terms in held.values() if terms is not None]
+    granted = sum((terms.granted_cost.zcdp_rho for terms in signed), Fraction(0))
+    parts = [part for terms in signed if (part := terms.plan.related) is not None]
+    complete = all(part.are_all(granted) for part in parts)
     tables = {
         digest: "" if terms is None or terms.plan.related is None else terms.plan.related.table
         for digest, terms in held.items()
     }
     same = all(tables.get(part.certificate, part.table) == part.table for part in certificate.parts)
-    if one_release and same:
-        return Check("release", True, "all parts are of one")
-    return Check("release", False, "parts of several releases, or of other tables")
+    if one_release and complete and same:
+        return Check("release", True, "all parts of one")
+    return Check("release", False, "parts of several releases, not all of one, or of other tables")
 
 
 def _terms_of(certificate: Certificate) -> ReleaseTerms | None:

@@ -15,6 +15,7 @@ from ...common.forms.form import Form
 from ...common.forms.several import TEXTS, ListOf
 from ...common.forms.tables import Key, MapOf, Table
 from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
+from ...common.privacy.cost import WEIGHT_PARTS
 from ..results.storage import Storage
 from .summaries import SUMMARIES, Summary
 
@@ -35,7 +36,7 @@ _ENTRIES: Mapping[str, Form] = {
     "within": TEXTS,
     "series": Text(),
     "summaries": ListOf(Table({name: Key(form, required=True) for name, form in _SUMMARY.items()})),
-    "evened": whole(1),
+    "evened": whole(1, WEIGHT_PARTS),
     "quantiles": ListOf(ListOf(Number())),
     "groups": MapOf(ListOf(whole(0), some=True)),
     "columns": TEXTS,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.data.attributes.attribute import Attribute
@@ -181,8 +182,16 @@ def lines_of(rows: pd.DataFrame, domain: Domain | None, spreadsheet_safe: bool) 
         parts = []
         for name in map(str, block.columns):
             values = {} if domain is None else values_in(domain, block[[name]])
-            parts.append(text_cells(domain, name, values.get(name, block[name].to_numpy()), spreadsheet_safe))
+            cells = values[name] if name in values else _cells_of(block[name])
+            parts.append(text_cells(domain, name, cells, spreadsheet_safe))
         yield join_cells(parts, alone=len(parts) == 1)
+
+
+def _cells_of(cells: pd.Series) -> NDArray[Any]:
+    """The cells of a column that no domain describes: times are no numbers, and all missing ones None."""
+    plain = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iufb"
+    found: NDArray[Any] = (cells if plain else cells.astype(object).where(cells.notna(), None)).to_numpy()
+    return found
 
 
 def formula_warning(
@@ -273,7 +282,7 @@ def _read(path: Path, family: Family, table: Kin, spreadsheet_safe: bool) -> pd.
     if path.suffix == f".{TableFormat.CSV}":
         rows = pd.read_csv(path, dtype=object, keep_default_na=False)
         if spreadsheet_safe:
-            rows = without_apostrophes(rows, _columns(family, table))
+            rows = without_apostrophes(rows)
     else:
         rows = read_other_rows(path, table.columns)
     domain = released_domain(family, table)
@@ -307,7 +316,7 @@ def read_public_of(
         rows = read_public(path, columns)
         if [*map(str, rows.columns)] != [as_text(one) if spreadsheet_safe else one for one in columns]:
             raise ValueError("it has other columns")
-        return without_apostrophes(rows.set_axis([*columns], axis=1), ()) if spreadsheet_safe else rows
+        return without_apostrophes(rows).set_axis([*columns], axis=1) if spreadsheet_safe else rows
 
 
 def _columns(family: Family, table: Kin) -> tuple[Attribute | Unmodelled, ...]:

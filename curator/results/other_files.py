@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,12 @@ _SHEET_ROWS = 2**20 - 1
 _NAME_OF_SURVEYS = 32
 """Characters of a name that SPSS, Stata and SAS take."""
 
+
+_LARGEST = 2**63 - 1
+"""The largest whole number that files hold."""
+
+_PLAIN = (str, bool, float, date, datetime, pd.Timestamp)
+"""Kinds of cells that files hold, beside whole numbers."""
 
 _OTHER_THAN_NUMBERS = r"\s*[+-]?0[0-9]"
 """How texts begin that would lose something as numbers, such as 007."""
@@ -140,9 +146,59 @@ def with_types(rows: pd.DataFrame, exactly: bool = False) -> pd.DataFrame:
             written = io.StringIO(cells.astype(object).to_csv(index=False, header=["cell"]))
             options = {"keep_default_na": False, "na_values": [""], "skip_blank_lines": False}
             typed = pd.read_csv(written, **options)["cell"].set_axis(cells.index)
-            if not exactly or [str(cell) for cell in typed[cells.notna()].tolist()] == texts:
+            lost = typed.dtype.kind == "f" and any(map(_has_many_digits, texts))
+            if not lost and (not exactly or [str(cell) for cell in typed[cells.notna()].tolist()] == texts):
                 found[str(name)] = typed
     return rows.assign(**found)
+
+
+def _has_many_digits(text: str) -> bool:
+    """Whether it is a whole number that a number with a point may not hold."""
+    return bool(re.fullmatch(r"\s*[+-]?[0-9]{16,}\s*", text))
+
+
+def with_plain_cells(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of columns that a file of any format holds: cells of other kinds, or of several, are texts.
+
+    Whole numbers beyond 64 bits are among the others.
+
+    Raises:
+        DataError: a text has half of a character.
+    """
+    for name, cells in rows.items():
+        try:
+            "".join([str(name), *(cell for cell in cells.tolist() if isinstance(cell, str))]).encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                "expected texts of whole characters in a public table, found one that no file can hold; fix "
+                "its encoding"
+            ) from None
+    found = [_plain(cells) for _, cells in rows.items()]
+    return pd.concat(found, axis=1) if found else rows
+
+
+def _plain(cells: pd.Series) -> pd.Series:
+    if not _are_plain(cells):
+        return cells.map(str, "ignore").astype(object)
+    # Beside missing ones, others would become numbers with a point, which hold fewer digits.
+    whole = pd.api.types.infer_dtype(cells, skipna=True) == "integer"
+    return cells.astype("Int64") if whole and cells.hasnans else cells
+
+
+def _are_plain(cells: pd.Series) -> bool:
+    """Whether all cells are of one kind that files hold; dates and times with or without a zone are some."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return _are_plain(pd.Series(cells.cat.categories))
+    if not pd.api.types.is_object_dtype(cells.dtype):
+        small = pd.api.types.is_numeric_dtype(cells.dtype) and not pd.api.types.is_complex_dtype(cells.dtype)
+        if small and pd.api.types.is_unsigned_integer_dtype(cells.dtype):
+            return not len(cells) or bool(cells.max(skipna=True) <= _LARGEST)
+        texts = isinstance(cells.dtype, pd.StringDtype)
+        return small or texts or pd.api.types.is_datetime64_any_dtype(cells.dtype)
+    held = cells[cells.notna()].tolist()
+    if all(isinstance(cell, int) and not isinstance(cell, bool) for cell in held):
+        return all(-_LARGEST - 1 <= cell <= _LARGEST for cell in held)
+    return any(all(type(cell) is kind for cell in held) for kind in _PLAIN)
 
 
 def survey_names(names: Iterable[str]) -> dict[str, str]:

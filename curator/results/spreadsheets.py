@@ -13,7 +13,7 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import Identifier, Unmodelled
 from ...common.data.domain import Domain
-from ...common.showing.formulas import as_text, is_formula
+from ...common.showing.formulas import as_text, from_text, is_formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,28 +42,23 @@ def with_apostrophes(cells: NDArray[Any]) -> NDArray[Any]:
     return safe
 
 
-def without_apostrophes(rows: pd.DataFrame, columns: Iterable[Attribute | Unmodelled]) -> pd.DataFrame:
-    """The texts before apostrophes were written before them and before names; other rows stay as they are.
-
-    A label or name that is listed with its apostrophe keeps it.
+def without_apostrophes(rows: pd.DataFrame, columns: Iterable[Attribute | Unmodelled] = ()) -> pd.DataFrame:
+    """The texts before apostrophes were written before them and before names.
 
     Args:
         rows: the table; cells that are no texts stay as they are.
-        columns: those of the table.
+        columns: those of a table of which nobody knows whether it has apostrophes: a label or name that is
+            listed with its own keeps it, so that other rows stay as they are.
     """
     import pandas as pd
 
     kept = {column.name: set(_labels(column)) for column in columns}
-    names = {name: name if name in kept else _unescape(name) for name in rows.columns}
+    names = {name: name if name in kept else from_text(name) for name in rows.columns}
 
     def plain(name: str, cell: Any) -> Any:
-        return cell if not isinstance(cell, str) or cell in kept.get(name, ()) else _unescape(cell)
+        return cell if not isinstance(cell, str) or cell in kept.get(name, ()) else from_text(cell)
 
     return pd.DataFrame({name: rows[held].map(lambda c, n=name: plain(n, c)) for held, name in names.items()})
-
-
-def _unescape(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and is_formula(cell[1:]) else cell
 
 
 def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:

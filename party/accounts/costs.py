@@ -27,7 +27,7 @@ class Costs:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._granted: dict[str, Cost] = {}
+        self._granted: dict[str, tuple[Cost, str]] = {}
 
     def delta_spent(self, release_id: str) -> Fraction:
         """The delta of the labels that a release was charged for."""
@@ -41,12 +41,7 @@ class Costs:
 
     def granted_cost(self, release_id: str) -> Cost:
         """What the terms of an accepted release allow it to cost."""
-        if release_id not in self._granted:
-            (terms,) = self._database.execute(
-                "SELECT terms FROM release WHERE release_id = ?", (release_id,)
-            ).fetchone()
-            self._granted[release_id] = decode_terms(terms).granted_cost
-        return self._granted[release_id]
+        return self._granted_of(release_id)[0]
 
     def count_in_full(self, release_id: str) -> None:
         """Counts the rest of a release's delta as spent."""
@@ -68,17 +63,28 @@ class Costs:
         )
         found = []
         for release_id, spent, curator, carried, closed, is_over in releases.fetchall():
-            cost = self.granted_cost(release_id)
+            cost, whole = self._granted_of(release_id)
             if closed is not None:
                 cost = Cost(cost.unit, Fraction(spent), cost.delta and self.delta_spent(release_id))
             before = self._charged_before(first, release_id) if carried and not is_over else Fraction(0)
-            found.append(Taken(cost, Fraction(0) if is_over else cost.zcdp_rho - before, curator))
+            found.append(Taken(cost, Fraction(0) if is_over else cost.zcdp_rho - before, curator, whole))
         counted = self._database.execute(
             "SELECT counted, number >= ? FROM restoration WHERE counted IS NOT NULL", (first,)
         )
         for rho, is_recent in counted.fetchall():
             found.append(Taken(Cost(_UNKNOWN, Fraction(rho)), Fraction(rho) * is_recent))
         return [*found, Taken(Cost(_UNKNOWN, delta=self.delta_spent("")))]
+
+    def _granted_of(self, release_id: str) -> tuple[Cost, str]:
+        """What terms allow a release to cost, and the id of the whole of which it is a part."""
+        if release_id not in self._granted:
+            (encoded,) = self._database.execute(
+                "SELECT terms FROM release WHERE release_id = ?", (release_id,)
+            ).fetchone()
+            terms = decode_terms(encoded)
+            part = terms.plan.related
+            self._granted[release_id] = terms.granted_cost, "" if part is None else part.whole
+        return self._granted[release_id]
 
     def _charged_before(self, first: int, release_id: str) -> Fraction:
         """What a release was charged for before an event."""

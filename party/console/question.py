@@ -106,7 +106,7 @@ def question_of(form: dict[str, Any], today: date) -> Question:
         asked=about["asked"],
         until=about["until"],
         aligns=aligning is not None,
-        columns=tuple(name for one in form["parties"] if one["this_party"] for name in one["attributes"]),
+        columns=tuple(_columns(form)),
         others=tuple(
             (one["name"], tuple(one["attributes"])) for one in form["parties"] if not one["this_party"]
         ),
@@ -123,6 +123,13 @@ def question_of(form: dict[str, Any], today: date) -> Question:
         delta=delta,
         spent=0.0 if form["ledger"] is None else form["ledger"]["spent_rho"],
     )
+
+
+def _columns(form: dict[str, Any]) -> list[str]:
+    """This institution's columns; of a part of a release of related tables, those that any part may use."""
+    if form["related"] is not None:
+        return list(form["related"]["columns"])
+    return [name for one in form["parties"] if one["this_party"] for name in one["attributes"]]
 
 
 def _status(form: dict[str, Any]) -> str:
@@ -170,6 +177,13 @@ def _tables(form: dict[str, Any]) -> list[str]:
         keys = "; else ".join(" and ".join(key) for key in form["alignment"]["match"])
         return [f"No table is released. Rows are taken to be of one person if they agree in {keys}."]
     found = [f"Counts of how often values occur together, to keep {form['workload']['words']}."]
+    if form["related"] is not None:
+        names = ", ".join(one["name"] for one in form["related"]["tables"])
+        found.append(
+            f"This is one part of a release of the related tables {names}. An approval is one of all parts "
+            "that follow: they may use all columns of your tables among these, and what they cost is "
+            "counted above."
+        )
     if form.get("max_attributes") is not None:
         found.append(f"No table of counts is of more than {form['max_attributes']} columns together.")
     if form["max_cells"] is not None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from ...common.bounded import json_of
 from ...common.canonical.terms import encode_terms
+from ...common.data.domain import Clique
+from ...common.data.related.joint import joint_name
 from ...common.errors import BudgetError
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.protocols.alignment.plan import ALIGNMENT
@@ -56,18 +58,15 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
         "max_cells": terms.purpose.max_cells,
         "protocol": {"name": terms.spec.protocol, "trusted": _trust_assumption(terms.spec.protocol)},
         **terms.unit.values(),
-        "promise": {
-            "epsilon": terms.spec.budget.epsilon,
-            "delta": terms.spec.budget.delta,
-            "zcdp_rho": terms.spec.budget.zcdp_rho,
-        },
+        "promise": _promise(terms),
         "rows_used": policy.max_rows_per_person if settings.key is not None else None,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
         "max_attributes": terms.purpose.max_attributes,
         "unreviewed": [
-            name for name in terms.plan.domain if name in {*unreviewed, *terms.purpose.unreviewed}
+            *(name for name in terms.plan.domain if name in {*unreviewed, *terms.purpose.unreviewed}),
+            *(name for name in _of_tables(terms, settings) if name in unreviewed),
         ],
         "records": terms.plan.record_count,
         "parties": _parties(terms, home),
@@ -77,7 +76,7 @@ def explain(request: Request, home: PartyHome, settings: Settings, ledger: Ledge
         "alignment": _alignment(terms, home.keyring.name),
         "labels": _labels(terms, home.keyring.name),
         "bins": _bins(terms),
-        "related": _related(terms),
+        "related": _related(terms, settings),
         "lifetime": _lifetime(terms, policy, taken, new=entry is None),
         "quotas": _quotas(terms, policy, taken, asking, new=entry is None),
         "refused_by_policy": _refusal_by_policy(terms, policy, home, taken, asking)
@@ -117,12 +116,32 @@ def _trust_assumption(protocol: str) -> str:
     return "not known to this software" if found is None else found.trust
 
 
+def _promise(terms: ReleaseTerms) -> dict[str, float | None]:
+    """The promise; of a part of a release of related tables, that of all parts."""
+    budget, part = terms.spec.budget, terms.plan.related
+    rho = budget.zcdp_rho if part is None else part.zcdp_rho
+    return {"epsilon": budget.epsilon, "delta": budget.delta, "zcdp_rho": rho}
+
+
+def _of_tables(terms: ReleaseTerms, settings: Settings) -> Clique:
+    """This party's columns of the tables of a release of related ones, which any of its parts may use."""
+    part = terms.plan.related
+    if part is None:
+        return ()
+    return tuple(
+        joint_name(one.name, column)
+        for one in settings.tables
+        if one.domain is not None and one.name in part.parents
+        for column in one.domain.names
+    )
+
+
 def _charge(terms: ReleaseTerms) -> dict[str, float]:
     try:
         promised = terms.noise_budget
     except BudgetError:
         promised = terms.spec.budget
-    delta, rho = promised.delta or _USUAL_DELTA, terms.granted_rho
+    delta, rho = promised.delta or _USUAL_DELTA, float(terms.decided_cost.zcdp_rho)
     # An alignment is charged in zCDP alone (`counting_cost`).
     epsilon = zcdp_epsilon(rho, delta) if terms.aligning else gaussian_epsilon(math.sqrt(2 * rho), delta)
     return {"zcdp_rho": rho, "epsilon": epsilon, "delta": delta}
@@ -182,7 +201,7 @@ def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
     }
 
 
-def _related(terms: ReleaseTerms) -> dict[str, Any] | None:
+def _related(terms: ReleaseTerms, settings: Settings) -> dict[str, Any] | None:
     part = terms.plan.related
     if part is None:
         return None
@@ -190,6 +209,7 @@ def _related(terms: ReleaseTerms) -> dict[str, Any] | None:
         "release": part.whole,
         "table": part.table,
         "tables": [{"name": one.table, "belongs_to": one.parent} for one in part.relations],
+        "columns": list(_of_tables(terms, settings)),
         "zcdp_rho": part.zcdp_rho,
         "left_rho": part.left_rho,
     }
@@ -225,7 +245,7 @@ def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
 
 def _lifetime(terms: ReleaseTerms, policy: Policy, taken: list[Taken], *, new: bool) -> dict[str, float]:
     costs = [one.cost for one in taken]
-    total = policy.total([*costs, terms.granted_cost] if new else costs)
+    total = policy.total([*costs, terms.decided_cost] if new else costs)
     return {
         "rho": float(policy.lifetime_rho),
         "left_rho": float(policy.lifetime_rho - total.zcdp_rho),
@@ -237,7 +257,7 @@ def _lifetime(terms: ReleaseTerms, policy: Policy, taken: list[Taken], *, new: b
 def _quotas(
     terms: ReleaseTerms, policy: Policy, taken: list[Taken], asking: Asking, *, new: bool
 ) -> list[dict[str, Any]]:
-    cost = terms.granted_cost
+    cost = terms.decided_cost
     after = [*taken, Taken(cost, cost.zcdp_rho, asking.identity)] if new else taken
     return [
         {"key": one.key, "rho": float(one.rho), "left_rho": float(one.left_rho), "words": one.words}

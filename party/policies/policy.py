@@ -14,6 +14,7 @@ from ...common.privacy.spending import Cost, together
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition, RosterEntry
+from ...common.protocols.related import RelatedPart
 from ...common.terms import ReleaseTerms
 from .quotas import NOBODY, Asking, Quotas, Taken
 
@@ -161,7 +162,7 @@ class Policy:
         part = terms.plan.related
         # Of a release in parts, all that are left are decided on with each.
         granted = Fraction(terms.granted_rho if part is None else part.zcdp_rho)
-        asked = terms.granted_cost if part is None else part.left(terms.unit)
+        asked = terms.decided_cost
         total = self.total((*(one.cost for one in taken), asked))
         yield from refusals_of_version("party", terms.protocol_version)
         if terms.aligning is not None:
@@ -194,6 +195,11 @@ class Policy:
             )
         if terms.aligning is None and granted > self.max_release_rho:
             yield PolicyError("the release requests more than max_release_rho; lower its epsilon")
+        if part is not None and not part.has_room_after(_cost_of_parts(part, taken, asking)):
+            yield PolicyError(
+                "the parts of the release that this party accepted, and those left, cost more together than "
+                "its terms state for all parts; begin a new release"
+            )
         if total.zcdp_rho > self.lifetime_rho:
             yield PolicyError(
                 "the release requests more than is left of lifetime_rho, which counts all releases under the "
@@ -298,6 +304,14 @@ class Policy:
             raise PolicyError(
                 "the query has more cells than max_cells of the policy; query a smaller marginal"
             )
+
+
+def _cost_of_parts(part: RelatedPart, taken: Iterable[Taken], asking: Asking) -> Fraction:
+    """What the parts of the same whole cost that were accepted before."""
+    whose = (None, asking.identity)
+    return sum(
+        (one.cost.zcdp_rho for one in taken if one.whole == part.whole and one.curator in whose), Fraction(0)
+    )
 
 
 def _keeps_promise(terms: ReleaseTerms) -> bool:

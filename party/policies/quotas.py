@@ -45,11 +45,13 @@ class Taken:
         cost: what it was granted while it is open, what it cost once it is closed.
         this_year: the part of its rho that was charged in this calendar year (UTC), or still may be.
         curator: identity that signed its terms; None if it is not known, and counts for every curator.
+        whole: id of the release of related tables of which it is a part; empty for none.
     """
 
     cost: Cost
     this_year: Fraction = Fraction(0)
     curator: bytes | None = None
+    whole: str = ""
 
 
 @dataclass(frozen=True)

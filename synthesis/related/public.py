@@ -12,7 +12,7 @@ from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.results.keys import check_listed, reference_to
-from ...curator.results.other_files import with_types
+from ...curator.results.other_files import with_plain_cells, with_types
 from ...simulations.tables.arrow_tables import ArrowTable
 from ...simulations.tables.frames import Source
 from .frames import frame_of, with_texts
@@ -109,7 +109,7 @@ class PublicTables:
 
 def _frame(name: str, data: Source) -> pd.DataFrame:
     """The rows of a public table; cells of a file of texts have types as far as they are written the same."""
-    rows = with_texts(*frame_of(name, data))
+    rows = with_plain_cells(with_texts(*frame_of(name, data)))
     return rows if isinstance(data, ArrowTable) else with_types(rows, exactly=True)
 
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -14,10 +15,12 @@ from typer.testing import CliRunner
 
 from dpmosaic.command import app
 from dpmosaic.common.federation.card import FederationList
+from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.people.release import load_people
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import CERTIFIED
+from dpmosaic.party.console.question import question_of
 from support.edits import edited
 from support.related import DOMAINS, patients
 from support.related_network import APART, RELATIONS, WHOLE, network
@@ -168,11 +171,38 @@ def check_both_verify(out, federation, aligned):
     assert found(without_a_signature, "choices/stays.json") == {f"{STAYS}: party party-1-1"}
     assert found(with_damaged_terms, "choices/stays.json") == {f"{STAYS}: form", "release"}
     assert f"{RECORDS}: form" in found(lambda form: form.pop("signed"), "records/codes/certificate.json")
+    for place in range(len(json.loads((out / "certificate.json").read_text())["parts"])):
+        check_a_part_is_missed(out, federation, place)
     stated = "epsilon" if aligned else "zcdp_rho"
     assert found(lambda form: form["budget"].update({stated: 1.0})) == {"promise"}
     if aligned:
         assert found(lambda form: form["parts"].pop(0)) == {"alignment", "costs"}
         assert found(lambda form: form["parts"][0].update(zcdp_rho="1/2")) == {"alignment", "costs"}
+
+
+def check_a_part_is_missed(out, federation, place):
+    """Without a part, its files and its cost, a release is found not to be whole, whichever part it is.
+
+    What the part answered may be in the bins of others.
+    """
+    copy = out.with_name("copy")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(out, copy)
+    whole = json.loads((copy / "certificate.json").read_text())
+    left_out = whole["parts"].pop(place)
+    if not left_out["certificate"]:
+        return
+    gone = f"records/{left_out['table']}/" if left_out["of"] == "records" else f"choices/{left_out['table']}"
+    for path in [path for path in copy.rglob("*") if path.is_file()]:
+        if path.relative_to(copy).as_posix().startswith(gone):
+            path.unlink()
+            whole["outputs"].pop(path.relative_to(copy).as_posix(), None)
+    spent = sum(Fraction(one["zcdp_rho"]) for one in whole["parts"])
+    whole["zcdp_rho_spent"] = str(spent)
+    if whole["epsilon_spent"] is not None:
+        whole["epsilon_spent"] = zcdp_epsilon(float(spent), whole["budget"]["delta"])
+    (copy / "certificate.json").write_text(json.dumps(whole))
+    assert failed_checks_of_people(copy, federation) == {"release"}
 
 
 def evaluated(tmp_path, command, real, out):
@@ -272,11 +302,41 @@ def test_who_approves_the_first_part_approves_all_of_what_it_says(tmp_path, comm
         shown = command("party", "show", party, waiting["release"]).replace("\n", " ")
         assert "all its parts cost up to rho" in " ".join(shown.split())
         assert "with all rows in all tables" in " ".join(shown.split())
+        told = json.loads(command("party", "show", party, waiting["release"], "--json"))
+        question = question_of(told, date(2026, 1, 1))
         command("party", "approve", party, "--yes", "--reason", "a trial")
         command("curator", "resume", out)
     decided = json.loads(command("party", "releases", party, "--json"))
     assert [one["decision"] for one in decided] == ["approved"] * 5
+    with contextlib.closing(Ledger(party / "ledger.sqlite")) as ledger:
+        spent = float(sum(entry.spent for entry in ledger.summaries()))
+    # What is told before the first part is of all parts.
+    assert question.cost == pytest.approx(spent, rel=1e-6)
+    assert told["lifetime"]["rho"] - question.left == pytest.approx(spent, rel=1e-6)
+    assert told["promise"]["zcdp_rho"] == pytest.approx(spent, rel=1e-6)
+    assert question.columns == tuple(f"{name}.{column}" for name in DOMAINS for column in DOMAINS[name])
+    assert "approval is one of all parts" in " ".join(question.tables)
     assert set(load_people(out).tables) == set(DOMAINS)
+
+
+def test_who_decides_on_the_first_part_is_told_of_columns_of_others_that_nobody_reviewed(
+    tmp_path, command, monkeypatch
+):
+    """The first part is about people, and the column is one of stays."""
+    ward = {"type": "categorical", "categories": ["a", "b", "c"], "reviewed": False}
+    monkeypatch.setitem(DOMAINS, "stays", DOMAINS["stays"] | {"ward": ward})
+
+    def asking(name, text):
+        return text.replace("approval = false", "approval = true")
+
+    made = network(tmp_path / "net", patients(people=60), WHOLE, policy=asking)
+    party = made.party("party-1-1")
+    with made.running():
+        command("curator", "release", made.plan, "--out", tmp_path / "out", fails=True)
+        (waiting,) = json.loads(command("party", "releases", party, "--json"))
+        told = json.loads(command("party", "show", party, waiting["release"], "--json"))
+    assert told["related"]["table"] == "patients"
+    assert told["unreviewed"] == ["stays.ward"]
 
 
 @pytest.mark.parametrize("grid", [APART, "2x1"], ids=["apart", "hospitals"])

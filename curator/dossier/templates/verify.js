@@ -593,7 +593,7 @@ const verifier = (() => {
     const parents = new Map();
     relations.forEach((one, place) => {
       const known = place ? parents.has(one.parent) : one.parent === "";
-      need(known && !parents.has(one.table) && one.evened >= 1n, "tables that are no tree");
+      need(known && !parents.has(one.table) && one.evened >= 1n && one.evened <= 1n << 20n, "tables that are no tree");
       parents.set(one.table, one.parent);
     });
     need(parents.has(table), "records of none of the tables");
@@ -601,7 +601,7 @@ const verifier = (() => {
     while (parents.get(above.at(-1))) above.push(parents.get(above.at(-1)));
     const summaries = ["any", "count", "time", "first row", "last row"];
     for (const one of columns) {
-      need(["code", "number", "first", "span", "step", ...summaries].includes(one.way), "a column that follows in an unknown way");
+      need(["code", "number", "first", "span", "step", "series", ...summaries].includes(one.way), "a column that follows in an unknown way");
       const holder = ["number", "first", "span"].includes(one.way) ? parents.get(one.source) : one.table;
       const row = summaries.includes(one.way) ? parents.get(one.table) : one.table;
       need(above.includes(row) && holder === one.table && !(one.before && row !== table), "a column that the records do not have");
@@ -609,7 +609,9 @@ const verifier = (() => {
       need(["number", "count", "time"].includes(one.way) === one.starts.length > 0 && rising, "numbers of rows in no order");
       const groups = new Set(one.groups);
       need(!groups.size || one.groups.every((group) => group < groups.size), "groups that are of no code");
+      need(one.way !== "series" || one.before, "a series of the row, not of the row before");
     }
+    need(columns.filter((one) => one.way === "series").length <= 1, "two columns that say which rows are one series");
   };
   const checkPartition = (plan) => {
     const named = plan.attributes.map(([name]) => name);
@@ -1321,12 +1323,20 @@ const verifier = (() => {
   const OF_RECORDS = "records";
   const OF_ALIGNMENT = "the alignment of people";
   const folderOf = (table) => Array.from(table, (letter) => (/[\p{L}\p{N}_-]/u.test(letter) ? letter : "_")).slice(0, 100).join("");
-  const wholeOf = ({ spec, plan }) => {
+  const wholeOf = ({ protocol_version: version, spec, plan }) => {
     const { related, alignment } = plan;
+    const { purpose, contact, until } = spec.about;
+    const dealers = plan.dealers.map(({ name, identity }) => [name, hex(identity)]);
     const roster = plan.roster.map(({ name, slice, identity }) => [name, slice, hex(identity)]);
     const tables = related.relations.map(({ table, parent, order }) => [table, parent, order]);
     const aligned = alignment && [alignment.alignment_id, alignment.population, alignment.people, fractionText(alignment.zcdp_rho), alignment.match_keys];
-    return written([related.whole, related.zcdp_rho, roster, tables, spec.adjacency, spec.rows_per_person, spec.protocol, spec.collusions, aligned]);
+    const agreed = [spec.adjacency, spec.rows_per_person, spec.protocol, spec.collusions, spec.check, spec.sample, purpose, contact, until];
+    return written([related.whole, related.zcdp_rho, version, roster, tables, agreed, aligned, plan.masked, dealers, plan.evaluators]);
+  };
+  // What a part that is left out answered may be in bins that others state, at a cost that nobody counts.
+  const areAll = (terms) => {
+    const granted = terms.reduce((sum, one) => sum + one.granted_rho, 0);
+    return terms.every((one) => granted >= one.plan.related.zcdp_rho * (1 - 2 ** -40));
   };
   const partsChecks = async (certificate, parts, files, federation) => {
     const checks = [];
@@ -1344,7 +1354,8 @@ const verifier = (() => {
     const related = Array.from(terms.values()).every((one) => one && one.plan.related);
     const wholes = related && new Set(Array.from(terms.values(), wholeOf));
     const tables = certificate.parts.every(({ table, certificate: digest }) => !terms.has(digest) || (related && terms.get(digest).plan.related.table === table));
-    checks.push(check("release", related && wholes.size === 1 && tables, "all parts are of one", "parts of several releases, or of other tables"));
+    const complete = related && wholes.size === 1 && areAll(Array.from(terms.values()));
+    checks.push(check("release", complete && tables, "all parts of one", "parts of several releases, not all of one, or of other tables"));
     return { checks, terms: Array.from(terms.values()).find((one) => one) || null };
   };
   const verifyPeople = async (form, files, federation) => {

@@ -44,6 +44,30 @@ def people(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def rows_of_people(tmp_path_factory):
+    """One table with a key, of whose people nothing is known beside their rows."""
+    folder = tmp_path_factory.mktemp("rows") / "release"
+    rows = pd.DataFrame({"id": np.arange(900) % 600, "ward": ["a", "b", "c"] * 300})
+    dpmosaic.synthesize(rows, epsilon=1.0, key="id", domain={"ward": ["a", "b", "c"]}).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_public(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("public") / "release"
+    tables = {
+        "people": pd.DataFrame({"id": range(600), "ward": ["a", "b", "c"] * 200}),
+        "wards": pd.DataFrame({"ward": ["a", "b", "c"], "beds": [1, 2, 3]}),
+        "rows": pd.DataFrame({"id": np.arange(900) % 600, "kind": ["x", "y", "z"] * 300}),
+    }
+    relations = {"people": {"ward": "wards"}, "rows": {"id": "people"}}
+    domain = {"rows": {"kind": ["x", "y", "z"]}}
+    options = {"relations": relations, "public": ["wards"], "domain": domain}
+    dpmosaic.synthesize(tables, epsilon=1.0, **options).save(folder)
+    return folder
+
+
 def test_columns_are_described_as_the_domain_says():
     found = {attribute.name: column_of(attribute) for attribute in DOMAIN.attributes}
     assert found["sex"] == Column("sex", "text", ("F", "M"))
@@ -95,13 +119,17 @@ def test_a_folder_that_changed_since_the_release_has_no_dossier(flat, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", ["flat", "people"])
+@pytest.mark.parametrize("release", ["flat", "people", "rows_of_people", "with_public"])
 def test_the_command_writes_a_dossier_and_says_how_much_of_it_is_filled_in(release, request, tmp_path):
     folder = request.getfixturevalue(release)
     done = CliRunner().invoke(app, ["dossier", str(folder), "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "answers filled in" in done.output
     assert {PAGE, "data-card.md", "croissant.json", "dossier.toml"} <= {p.name for p in tmp_path.iterdir()}
+    sets = json.loads((tmp_path / "croissant.json").read_text())["recordSet"]
+    fields = [field for one in sets for field in one["field"]]
+    referred = {field["references"]["field"]["@id"] for field in fields if "references" in field}
+    assert referred <= {field["@id"] for field in fields}
 
 
 @needs_browser

@@ -8,6 +8,7 @@ import json
 import math
 import random
 import shutil
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,10 +22,12 @@ from dpmosaic.common.canonical.terms import decode_terms, encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
+from dpmosaic.common.privacy.cost import ALL_ROWS
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
 from dpmosaic.curator.certificates.certificate import Certificate
 from support.certificates import certificate_form
 from support.terms import terms_of
@@ -87,6 +90,58 @@ def test_both_read_the_same_of_a_thousand_altered_terms():
         assert is_read(bytes(data)) == are_decoded(bytes(data)), bytes(data).hex()
     # Another digit of a number or letter of a name is other terms, which are read.
     assert 50 < read < 950
+
+
+def unchecked(kind, **values):
+    """A value whose own checks are left out, as a curator's program may make one."""
+    made = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def column_of_a_part(rng):
+    way = rng.choice([*Way])
+    numbered = way in (Way.NUMBER, Way.COUNT, Way.TIME)
+    of_stays = way in (Way.NUMBER, Way.FIRST, Way.SPAN)
+    right = rng.random() < 0.9
+    return {
+        "name": rng.choice("abc"),
+        "table": rng.choice(["people", "stays"])
+        if rng.random() < 0.5
+        else ("people" if of_stays else "stays"),
+        "way": way,
+        "source": rng.choice(["stays", "people", "ward"]) if not right else ("stays" if of_stays else "ward"),
+        "before": rng.random() < 0.3 or (way is Way.SERIES and right),
+        "groups": rng.choice([(), (), (0, 1), (0, 2), (1,)]),
+        "starts": rng.choice([(0, 1), (0,), (0, 5, 9)])
+        if numbered == right
+        else rng.choice([(), (1, 2), (0, 0)]),
+    }
+
+
+@pytest.mark.slow
+def test_both_read_the_same_of_parts_of_related_tables_of_every_way():
+    """Ways, groups, starts and weights at random, right and wrong; many parts are read with each way."""
+    rng, read = random.Random(1), Counter()
+    for _ in range(3000):
+        columns = tuple(unchecked(KnownColumn, **column_of_a_part(rng)) for _ in range(rng.choice([1, 1, 2])))
+        evened = rng.choice([1, 1, 1, 5, 1 << 20, (1 << 20) + 1, 0])
+        stays = unchecked(Relation, table="stays", parent="people", order="day", evened=evened)
+        part = unchecked(
+            RelatedPart,
+            **{"whole": "a" * 32, "zcdp_rho": 2.0, "left_rho": rng.choice([1.0, 2.0, 3.0])},
+            **{"table": rng.choice(["stays", "stays", "people"]), "codings": {}},
+            relations=(Relation("people", "", ""), stays),
+            columns=columns,
+        )
+        alone = Partition(Domain.coded({"a": 2}), (RosterEntry("p", 0, ("a",), 9, b"p" * 32),), related=part)
+        data = encode_terms(terms_of(protocol="trusted", granted=0.5, plan=alone, rows_per_person=ALL_ROWS))
+        decoded = are_decoded(data)
+        assert is_read(data) == decoded, (part.table, evened, [vars(one) for one in columns])
+        read.update({one.way for one in columns} if decoded else ["refused"])
+    assert min(read[way] for way in Way) > 5
+    assert read["refused"] > 1000
 
 
 def test_refuses_one_identity_under_three_names_of_dealers():

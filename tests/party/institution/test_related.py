@@ -146,6 +146,26 @@ def test_rows_of_few_weigh_less_where_numbers_are_evened(tmp_path):
     assert made.weights.tolist() == [WEIGHT_PARTS // 2, *[WEIGHT_PARTS // 3] * 3]
 
 
+@pytest.mark.parametrize("number", [0, -1, 2**31, 2**62, 2**63, 2**64 - 1, 10**400])
+@pytest.mark.parametrize("field", ["evened", "starts", "groups"])
+def test_any_number_in_terms_makes_records_or_is_refused(tmp_path, field, number):
+    """Also where rows are not needed, as when terms are decided on."""
+    rows, _ = read_related(settings(tmp_path))
+    columns = {
+        "evened": KnownColumn("found", "stays", Way.CODE, "ward"),
+        "starts": ("found", "people", Way.NUMBER, "stays", False, (), (0, number)),
+        "groups": ("found", "stays", Way.CODE, "ward", False, (0, number)),
+    }
+    try:
+        even = Relation("stays", "people", "day", number if field == "evened" else 1)
+        column = columns[field] if field == "evened" else KnownColumn(*columns[field])
+        stated = part(column, relations=(RELATIONS[0], even))
+        made = [held.records(stated, ("found",)).record_count for held in (rows, rows.without_rows)]
+    except (DataError, ProtocolError):
+        return
+    assert made == [3, 3]
+
+
 def test_people_are_those_with_rows_unless_the_party_lists_them(tmp_path):
     alone, named = read_related(settings(tmp_path, sections={"stays": SECTIONS["stays"]}))
     assert (alone.record_count, list(named.columns["key"])) == (2, ["2", "1"])

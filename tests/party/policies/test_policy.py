@@ -2,19 +2,22 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.federation.protocol_versions import NEWEST, OLDEST, SPOKEN
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from dpmosaic.common.privacy.rounding import float_above
 from dpmosaic.common.privacy.spending import Cost
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.common.protocols.related import KnownColumn, RelatedPart, Relation, Way
 from dpmosaic.party.policies.policy import Policy
-from dpmosaic.party.policies.quotas import Taken
-from support.terms import terms_of, terms_with
+from dpmosaic.party.policies.quotas import Asking, Taken
+from support.terms import SOMEBODY, terms_of, terms_with
 
 TERMS = terms_of(granted=0.1)
 POLICY = Policy(
@@ -36,6 +39,49 @@ def check(policy, terms, records, reserved):
 def test_a_release_at_every_limit_is_allowed():
     check(POLICY, TERMS, 50, Fraction(0.1) * 2)
     POLICY.check_cells(1_000)
+
+
+PEOPLE_UNIT = PrivacyUnit(Adjacency.ZERO_OUT, ALL_ROWS)
+PEOPLE = replace(
+    POLICY,
+    protocols=frozenset({"trusted"}),
+    max_rows_per_person=ALL_ROWS,
+    max_release_rho=Fraction(1),
+    lifetime_rho=Fraction(100),
+)
+
+
+def part_of(whole, stated, left, granted):
+    """Terms of a part of a release of related tables."""
+    relations = (Relation("people", "", ""),)
+    columns = (KnownColumn("a", "people", Way.CODE, "a"),)
+    part = RelatedPart(whole * 32, stated, left, "people", relations, columns)
+    plan = replace(SOMEBODY, related=part)
+    return terms_of(protocol="trusted", granted=granted, plan=plan, rows_per_person=ALL_ROWS)
+
+
+def test_parts_of_one_release_cost_no_more_together_than_a_release_may_whatever_a_curator_states():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        taken, asking = [], Asking(b"c" * 32, "cur")
+        # Somebody else's parts of the same name do not count.
+        other = Taken(Cost(PEOPLE_UNIT, Fraction(1)), curator=b"d" * 32, whole="a" * 32)
+        for _ in range(12):
+            granted, left, stated = np.sort(rng.uniform(0.01, 1.0, 3)).tolist()
+            terms = part_of("a", stated, left, granted)
+            if not [*PEOPLE.refusals(terms, 50, [other, *taken], asking)]:
+                taken.append(Taken(terms.granted_cost, curator=asking.identity, whole="a" * 32))
+        assert 0 < sum(one.cost.zcdp_rho for one in taken) <= PEOPLE.max_release_rho
+
+
+def test_parts_as_a_curator_makes_them_fit_into_what_they_state_for_all():
+    asking, taken, left = Asking(b"c" * 32, "cur"), [], Fraction(1)
+    for share in (0.1, 0.3, 0.6):
+        terms = part_of("a", 1.0, float_above(left), share)
+        assert not [*PEOPLE.refusals(terms, 50, taken, asking)]
+        taken.append(Taken(terms.granted_cost, curator=asking.identity, whole="a" * 32))
+        left -= Fraction(share)
+    assert [*PEOPLE.refusals(part_of("b", 1.0, 1.0, 1.0), 50, taken, asking)] == []
 
 
 def test_the_defaults_refuse_every_release():
