@@ -16,6 +16,7 @@ from ...common.forms.date_formats import name_in
 from ...common.forms.month_names import NAMES
 from ...common.forms.notation import BLANKS, Notation
 from ...common.forms.spelling import spelling_of
+from ...common.forms.zone_names import ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
@@ -174,6 +175,16 @@ class Cells:
             f"CASE {sign} WHEN '-' THEN -1 ELSE 1 END AS m, count(*) AS n FROM file GROUP BY 1"
         )
         return np.ma.filled(found["m"].astype(np.int64), _NO_OFFSET), found["n"].astype(np.int64)
+
+    def zone_names(self, name: str) -> NDArray[np.int64]:
+        """How many cells have each of `ZONE_NAMES` behind a time, then none; private."""
+        named = quote(f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)")
+        found = self._query(
+            f"SELECT regexp_extract({self.texts[name]}, {named}, 1) AS t, count(*) AS n FROM file GROUP BY 1"
+        )
+        rows = dict(zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True))
+        counts = [rows.pop(zone, 0) for zone in ZONE_NAMES]
+        return np.array([*counts, sum(rows.values())], dtype=np.int64)
 
     def numbers(self, name: str, kind: Numbers) -> NDArray[np.float64]:
         """The numbers of a column, shape (N,); NaN where a cell is none; private."""

@@ -20,6 +20,7 @@ from ...common.forms.spelling import TYPED, UNKNOWN, spelling_of
 from ...party.sources.sql import quote
 from .date_forms import (
     DATES,
+    LATE_DATES,
     OF_DIGITS,
     RARE_DATES,
     clock_in,
@@ -104,6 +105,9 @@ RARE_DETAILS = (0, 1, 2, 3, DECIMALS + 1)
 EITHER = "9,999"
 """In place of a notation: a comma before three digits, which may be of `{:,}` or of `{,}`."""
 
+LATE_DETAILS = {notation: (4, 5, 6) for notation in ("{}¤", "{,}¤", "{} ¤", "{,} ¤")}
+"""More decimals of some, such as of coordinates in degrees."""
+
 WORDS = tuple(
     spelled
     for word in (
@@ -151,6 +155,8 @@ FORMS = (
     *(Form(CODE, notation) for notation in PADDED.values()),
     *(Form("date", form, detail) for form, detail in RARE_DATES),
     Form(CODE, SEVERAL),
+    *(Form("date", form, detail) for form, detail in LATE_DATES),
+    *(Form("number", notation, decimals) for notation, more in LATE_DETAILS.items() for decimals in more),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -235,7 +241,8 @@ def _number(shape: str) -> Form | None:
     commas = [replace(way, decimal_comma=way.decimal_comma or not decimals) for way in ways]
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
         if way.pattern in RARE_NOTATIONS:
-            rare = abs(decimals) if abs(decimals) in RARE_DETAILS else RARE_DETAILS[-1]
+            known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
+            rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]
             return Form("number", way.pattern, rare)
         if way.pattern in NOTATIONS:
             return Form("number", way.pattern, decimals)

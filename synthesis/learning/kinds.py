@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
 from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
 from .date_forms import NUMBER_DECIMALS, OF_DIGITS
@@ -90,7 +91,7 @@ class Times:
     @property
     def timed(self) -> bool:
         """Whether it holds timestamps."""
-        return "%H" in self.format or "%I" in self.format
+        return "%H" in self.format or "%I" in self.format or self.format in DURATIONS
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,8 @@ def _times(votes: NDArray[np.float64]) -> Times:
         )
 
     shown = [form.name for form in cast if rows({form.name}) > _MARKED * rows(formats_read_in(form.name))]
+    # Cells that leave out parts that are zero may each be in another format.
+    shown += [LEFT_OUT] * any(form.startswith("PT") for form in shown)
     best = max(shown, key=lambda name: rows(formats_read_in(name)))
     read = formats_read_in(best)
     return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if rows(read, one) > _SHORT * rows(read)))
@@ -264,6 +267,8 @@ def formats_read_in(form: str) -> set[str]:
     May is the whole name of a month and its short one, and some names are those of other languages too; where
     the first is written 1er other days are as usual; a Z among distances from UTC is one of them.
     """
+    if form in DURATIONS:
+        return {*durations_read_in(form)}
     named = [form, *(form.replace(*one) for one in (("%B", "%b"), ("%N", "%b"), ("%N", "%B")))]
     named += [one.replace("%o", "%d") for one in named]
     return {*named, *([f"{form.removesuffix('%z')}Z"] if form.endswith("%z") else [])}
