@@ -214,6 +214,14 @@ class Cells:
         )
         return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
 
+    def texts_beside(self, name: str, kind: Numbers) -> tuple[list[str], NDArray[np.int64]]:
+        """The different texts of a column that are no numbers of a kind, sorted, and their rows; private."""
+        found = self._query(
+            f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
+            f"AND {_number_sql(self.texts[name], kind.notation)} IS NULL GROUP BY 1 ORDER BY 1"
+        )
+        return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
+
     def different(self, name: str) -> int:
         """The number of different texts of a column; private."""
         return int(self._query(f"SELECT count(DISTINCT {self.texts[name]}) AS n FROM file")["n"][0])

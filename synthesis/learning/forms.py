@@ -119,12 +119,21 @@ WORDS = tuple(
 """Words that are looked for by name, since everybody knows them."""
 
 
+NEGATIVE = "negative"
+"""The family of forms of numbers alone with a minus before them, by notation, and of `CODES`."""
+
+CODES = tuple(
+    map(str, (*range(-9, 0), *range(-99, -95), -88, -77, -66, *range(-999, -994), -888, -777, -666, -9999))
+)
+"""Negative numbers that stand for answers that there are not, such as refused; each has a form."""
+
+
 @dataclass(frozen=True)
 class Form:
     """What a cell looks like.
 
     Attributes:
-        family: "missing", "text", "sentence", "number", "code", "word" or "date".
+        family: "missing", "text", "sentence", "number", "negative", "code", "word" or "date".
         name: the notation of a number, the word, or the format of a date.
         detail: decimals of a number; of a date see `date_forms`.
     """
@@ -157,6 +166,12 @@ FORMS = (
     Form(CODE, SEVERAL),
     *(Form("date", form, detail) for form, detail in LATE_DATES),
     *(Form("number", notation, decimals) for notation, more in LATE_DETAILS.items() for decimals in more),
+    *(
+        Form(NEGATIVE, notation, decimals)
+        for notation in ("{}", "{,}")
+        for decimals in range(POINT_ZERO, DECIMALS + 2)
+    ),
+    *(Form(NEGATIVE, code, decimals) for code in CODES for decimals in (0, POINT_ZERO)),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -168,13 +183,24 @@ KNOWN = {notation: Notation(notation) for notation in (*NOTATIONS, *RARE_NOTATIO
 
 PLACES = {form: place for place, form in enumerate(FORMS)}
 
+WITHOUT_SIGN = {
+    place: PLACES[Form("number", "{}" if form.name in CODES else form.name, form.detail)]
+    for form, place in PLACES.items()
+    if form.family == NEGATIVE
+}
+"""Place of a form of negative numbers -> that of the form of others."""
+
 _BLANKS = frozenset(NOT_AVAILABLE)
 _LONG = "\0"
 _EXPONENT = re.compile(r"[-+]?[09]+(?:(?P<mark>[.,])(?P<decimals>[09]*))?(?P<exponent>[eE])[-+]?[09]+")
 _LONGEST_CODE = 12
+_OF_CODE = "\x0e"
+"""What the shape of one of `CODES` begins with."""
+
 _FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{15}"
 """The shape of whole numbers that are keys, such as of cards, or digests beyond all grids; and these."""
 
+_CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _SEVERAL = re.compile("[09][/:x×*][09]")
 
@@ -187,6 +213,8 @@ def shape_sql(text: str) -> str:
     """
     return (
         f"CASE WHEN {text} IS NULL THEN '' "
+        f"WHEN starts_with({text}, '-') AND regexp_full_match({text}, {quote(_CODE_PATTERN)}) "
+        f"THEN chr({ord(_OF_CODE)}) || {text} "
         f"WHEN length({text}) > {LONGEST_WORD} THEN chr(0) {digits_sql(text)} {clock_sql(text)} "
         f"{part_of_year_sql(text)} "
         f"WHEN length({text}) > 15 AND regexp_full_match({text}, {quote(_FAR_DIGITS)}) "
@@ -207,6 +235,8 @@ def _form(shape: str) -> Form:
         return Form(MISSING)
     if shape in OF_DIGITS:
         return Form("date", *OF_DIGITS[shape])
+    if shape[0] == _OF_CODE:
+        return Form(NEGATIVE, shape[1:].removesuffix(".0"), POINT_ZERO if shape.endswith(".0") else 0)
     clock = clock_in(shape)
     if clock is not None:
         return Form("date", *clock)
@@ -244,6 +274,8 @@ def _number(shape: str) -> Form | None:
             known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
             rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]
             return Form("number", way.pattern, rare)
+        if way.pattern in ("{}", "{,}") and shape[0] == "-":
+            return Form(NEGATIVE, way.pattern, decimals)
         if way.pattern in NOTATIONS:
             return Form("number", way.pattern, decimals)
     return None

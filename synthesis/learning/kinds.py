@@ -16,10 +16,12 @@ from ...common.forms.spelling import UNKNOWN
 from .date_forms import NUMBER_DECIMALS, OF_DIGITS
 from .forms import (
     CODE,
+    CODES,
     DECIMALS,
     FORMS,
     KNOWN,
     MISSING,
+    NEGATIVE,
     PADDED,
     PLACES,
     POINT_ZERO,
@@ -28,6 +30,7 @@ from .forms import (
     SEVERAL,
     SHOWN_BY,
     TEXT,
+    WITHOUT_SIGN,
     Form,
 )
 from .private_counts import Noisy
@@ -38,6 +41,10 @@ _SEEN = 4.0
 _OTHERS_SEEN = 5.0
 """Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
 column without any, noise shows some once in 2,000 times."""
+
+_CODES_SEEN = 3.2
+"""Codes that stand for answers that there are not are each seen from so many deviations on, if all that are
+exceed 5 deviations of their sum: in a column without any, noise shows some once in 2,000 times."""
 
 _MISSING_SEEN = 3.0
 """Missing values are seen from so many deviations on: they are one form, and usual. In a column without any,
@@ -65,12 +72,16 @@ class Numbers:
         decimals: digits after the point, at most; None for any.
         padded: whether all have as many, such as 1.50.
         bare: whether whole ones have no point, such as 74 beside 79.5.
+        signed: whether negative ones are seen, beside `codes`.
+        codes: negative ones that stand for answers that there are not, if these are all.
     """
 
     notation: str
     decimals: int | None
     padded: bool = False
     bare: bool = False
+    signed: bool = False
+    codes: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +183,8 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
             return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
         best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
-    votes = _without_digits(votes)
+    signs = partial(_with_signs, vote=vote)
+    votes = _without_digits(_without_signs(votes))
     missing = float(vote.values[_ONLY_MISSING])
     if missing <= _MISSING_SEEN * vote.sigma:
         missing = 0.0
@@ -186,6 +198,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
 
     clear = sure if sure[_FILLED].any() else votes
     most = _number_or_date(votes, clear, _OF_ONE_KIND)
+    most = signs(most)
     if most is not None and not is_of_unknown_unit(most):
         return of(most)
     found = of(_of_texts(votes, clear))
@@ -194,6 +207,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     main = _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
+    main = signs(main)
     return replace(found, instead=of(main))
 
 
@@ -213,6 +227,32 @@ def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
         case Words():
             return float(votes[_FAMILIES["word"]].sum())
     return float(votes[_FILLED].sum())
+
+
+def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The votes, in which negative numbers are numbers like others."""
+    known = votes.copy()
+    for place, unsigned in WITHOUT_SIGN.items():
+        known[unsigned] += votes[place]
+        known[place] = 0.0
+    return known
+
+
+def _with_signs(kind: Kind | None, vote: Noisy) -> Kind | None:
+    """Numbers of which negative ones are seen, or codes alone that stand for answers that there are not."""
+    if not isinstance(kind, Numbers):
+        return kind
+    negative = vote.values[_FAMILIES[NEGATIVE]] / vote.sigma
+    named = np.array([FORMS[place].name in CODES for place in _FAMILIES[NEGATIVE]])
+    # Other notations with a sign are those of columns that show it.
+    sign = KNOWN[kind.notation].sign if kind.notation in KNOWN else ""
+    if sign not in ("", "+") or (negative[~named] > _OTHERS_SEEN).any():
+        return replace(kind, signed=True)
+    seen = named & (negative > _CODES_SEEN)
+    if kind.notation != "{}" or negative[seen].sum() <= _OTHERS_SEEN * math.sqrt(seen.sum()):
+        return kind
+    codes = {float(FORMS[place].name) for place in _FAMILIES[NEGATIVE][seen]}
+    return replace(kind, codes=tuple(sorted(codes)))
 
 
 def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -240,7 +280,9 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
     needed = least * clear[_FILLED].sum()
     numbers, dates = clear[_FAMILIES["number"]].sum(), clear[_FAMILIES["date"]].sum()
     if numbers > needed:
-        return _numbers(_notation(votes, clear), votes, clear)
+        kind = _numbers(_notation(votes, clear), votes, clear)
+        # Others, such as 2A among 13 and 75, are none of this column.
+        return kind if _of_notation(kind.notation, clear).sum() > needed or is_of_unknown_unit(kind) else None
     return _times(votes) if dates > needed else None
 
 
@@ -351,7 +393,8 @@ def _is_of(family: str, form: Form) -> bool:
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
 _PLAIN_NUMBERS = _places(lambda form: form.family == "number" and form.name == "{}")
 _FAMILIES = {
-    family: _places(partial(_is_of, family)) for family in ("number", "date", "word", CODE, TEXT, SENTENCE)
+    family: _places(partial(_is_of, family))
+    for family in ("number", NEGATIVE, "date", "word", CODE, TEXT, SENTENCE)
 }
 _FILLED = _places(lambda form: form.family != MISSING)
 _NO_WORD = _places(lambda form: form.family not in (MISSING, "word"))

@@ -291,10 +291,7 @@ PARTS_OF_YEARS = (
 @pytest.mark.parametrize("form", PARTS_OF_YEARS)
 def test_quarters_and_weeks_in_french_are_dates(learned, tmp_path, form):
     rng = np.random.default_rng(1)
-    parts = zip(
-        rng.integers(2008, 2023, ROWS), rng.integers(1, 5, ROWS), rng.integers(1, 53, ROWS), strict=True
-    )
-    cells = [form.format(*one) for one in parts]
+    cells = [form.format(*one) for one in rng.integers([2008, 1, 1], [2023, 5, 53], (ROWS, 3)).tolist()]
     found = learned_column(learned, cells)
     assert read_back(found, cells) == cells
     assert drafted_entry(tmp_path, cells)["format"] == found.moments.format
