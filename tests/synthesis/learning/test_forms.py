@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.date_forms import OF_DIGITS
-from dpmosaic.synthesis.learning.forms import FORMS, LONGEST_WORD, POINT_ZERO, Form, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms import (
+    CODES,
+    FORMS,
+    LONGEST_WORD,
+    POINT_ZERO,
+    Form,
+    place_of,
+    shape_sql,
+)
 
 MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
 
@@ -238,6 +246,8 @@ def shape(cell):
             usual = re.fullmatch(r"(19|20)[0-9]+|[0-9]{1,2}\.(19|20)[0-9]{2}", text)
             if usual and f"{datetime.strptime(text, form):{written}}" == text:
                 return digits
+    if cell.removesuffix(".0") in CODES:
+        return f"\x0e{cell}"
     nines = "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
     if is_part_of_a_year(cell):
         return "\6" + nines

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
-from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form, place_of
+from dpmosaic.synthesis.learning.forms import CODES, FORMS, PLACES, Form, place_of
 from dpmosaic.synthesis.learning.kinds import Numbers, Texts, Times, Words, kind_voted
 from dpmosaic.synthesis.learning.private_counts import Noisy
 
@@ -16,6 +16,8 @@ ROWS = 200
 def shape(cell):
     if re.fullmatch("20[0-9]{2}0[1-9]1[0-9]", cell):
         return "\1"
+    if cell in CODES:
+        return f"\x0e{cell}"
     return "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
 
 
@@ -44,7 +46,7 @@ COLUMNS = {
         mixed(**{"5": 0.4, "-5": 0.3, "-17": 0.3}),
         Numbers("{}", 0, bare=True, signed=True),
     ),
-    "numbers and codes that are none": (mixed(**{"13": 0.7, "2A": 0.3}), Texts((), False, True)),
+    "numbers and codes that are none": (mixed(**{"13": 0.7, "2A": 0.3}), Texts(())),
     "numbers with a point and a zero": (mixed(**{"5.0": 0.9, "nothing": 0.1}), Numbers("{}", 0)),
     "one decimal": (mixed(**{"5": 0.1, "5.5": 0.9}), Numbers("{}", 1, bare=True)),
     "one decimal everywhere, as other programs write": (mixed(**{"5.0": 0.1, "5.5": 0.9}), Numbers("{}", 1)),

@@ -220,8 +220,8 @@ def parts_of(seconds, *sizes):
 
 
 def as_java_does(seconds):
-    hours, minutes, rest = parts_of(seconds, 3600, 60, 1)
-    return "PT" + "".join(f"{number}{unit}" for number, unit in zip((hours, minutes, rest), "HMS") if number)
+    parts = zip(parts_of(seconds, 3600, 60, 1), "HMS", strict=True)
+    return "PT" + "".join(f"{number}{unit}" for number, unit in parts if number)
 
 
 DURATIONS = {
