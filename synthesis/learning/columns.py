@@ -179,6 +179,7 @@ def categories(
     missing: bool,
     other: bool,
     prefixes: bool = False,
+    nearest: bool = False,
 ) -> Column:
     """A column of the texts that were found.
 
@@ -189,12 +190,17 @@ def categories(
         missing: whether a value can be missing.
         other: whether others occur.
         prefixes: whether others count as the longest of them that they begin with.
+        nearest: whether others of several numbers count as the nearest of them.
     """
     listed = tuple(sorted(found, key=natural))
     other = other or not listed
     plain = tuple(text for text in listed if text != OTHER)
     reading = CategoricalAttribute(
-        name, ("", *plain, OTHER), other=OTHER, prefixes=prefixes, missing=not_listed(BLANKS, listed)
+        *(name, ("", *plain, OTHER)),
+        other=OTHER,
+        prefixes=prefixes,
+        nearest=nearest,
+        missing=not_listed(BLANKS, listed),
     )
     usual = found[int(np.argmax(counts))] if len(found) else OTHER
     spelled = _true_and_false(listed)
@@ -209,6 +215,7 @@ def categories(
             ("", *kept) if missing else kept,
             other=OTHER if OTHER in kept else None,
             prefixes=prefixes,
+            nearest=nearest,
         )
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
 

@@ -32,8 +32,9 @@ from .date_forms import (
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
 
-SEVERAL = "several"
-"""The name of the form of codes of several numbers, such as 120/80, whose beginnings mean nothing."""
+SEVERAL, PAIRS = "several", "pairs"
+"""The names of the forms of codes of several numbers, such as 2019/20, whose beginnings mean nothing, and of
+two or three small numbers alone, such as 120/80."""
 
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
@@ -171,6 +172,7 @@ FORMS = (
         for notation in ("{}", "{,}")
         for decimals in range(POINT_ZERO, DECIMALS + 2)
     ),
+    Form(CODE, PAIRS),
     *(Form(NEGATIVE, code, decimals) for code in CODES for decimals in (0, POINT_ZERO)),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
@@ -203,6 +205,7 @@ _FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{
 _CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _SEVERAL = re.compile("[09][/:x×*][09]")
+_PAIRS = re.compile("[09]{1,3}( ?[/:x×*] ?[09]{1,3}){1,2}")
 
 
 def shape_sql(text: str) -> str:
@@ -291,6 +294,8 @@ def _date(shape: str) -> Form:
     date = date_in(shape)
     if date is not None:
         return Form("date", *date)
+    if _PAIRS.fullmatch(shape):
+        return Form(CODE, PAIRS)
     if len(shape) > _LONGEST_CODE or " " in shape:
         return Form(TEXT)
     return Form(CODE, SEVERAL if _SEVERAL.search(shape) else "")

@@ -23,6 +23,7 @@ from .forms import (
     MISSING,
     NEGATIVE,
     PADDED,
+    PAIRS,
     PLACES,
     POINT_ZERO,
     READ_IN,
@@ -124,11 +125,13 @@ class Texts:
         words: well-known words that were seen among them.
         sentences: whether most are long.
         coded: whether most are codes, whose beginnings have a meaning of their own.
+        pairs: whether most are two or three small numbers, such as 120/80.
     """
 
     words: tuple[str, ...]
     sentences: bool = False
     coded: bool = False
+    pairs: bool = False
 
 
 Kind = Numbers | Times | Words | Texts
@@ -324,8 +327,9 @@ def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words |
     if words and not clear[_NO_WORD].any():
         return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
-    coded = families[CODE] - votes[PLACES[Form(CODE, SEVERAL)]] + votes[_ATTACHED].sum()
-    return Texts(words, bool(sentences), bool(coded > all_votes / 2))
+    several, pairs = (votes[PLACES[Form(CODE, name)]] for name in (SEVERAL, PAIRS))
+    coded = families[CODE] - several - pairs + votes[_ATTACHED].sum()
+    return Texts(words, bool(sentences), bool(coded > all_votes / 2), bool(pairs > all_votes / 2))
 
 
 def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:

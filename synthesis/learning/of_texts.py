@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -54,6 +55,12 @@ _ONE_PATTERN = 0.5
 
 BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
+
+_STEPS, _LAST_STEP, _SMALL = ((150, 5), (30, 10)), 20, 20
+"""Of several numbers in a text: how many texts could be found, and to multiples of what they are rounded; up
+to how much they are not."""
+
+_DIGITS = re.compile("[0-9]+")
 
 _MANY_TEXTS = 100.0
 """More different texts than this are too many to be listed."""
@@ -130,7 +137,11 @@ def learned_texts(
         unique = share >= _UNIQUE
         values = asking.cells.values(name)
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
-        found = _frequent(asking, name, values, coded, *part)
+        nearest = kind.pairs and not unique
+        if nearest:
+            found = _frequent_numbers(asking, name, values, *part)
+        else:
+            found = _frequent(asking, name, values, coded, *part)
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
@@ -147,17 +158,22 @@ def learned_texts(
             squares = sum(sigma**2 for _, sigma in found.values())
             spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
             rest = float(asking.records - vote.missing - counts.sum())
-            other = bool(rest > spread)
+            nearest = nearest and bool(found)
+            other = bool(rest > spread) and not nearest
             unlisted = (
                 SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
             )
-            column = categories(name, list(found), counts, vote.missing > 0, other, prefixes=coded)
+            column = categories(
+                name, list(found), counts, vote.missing > 0, other, prefixes=coded, nearest=nearest
+            )
             columns[name] = replace(
                 column,
                 unlisted=float(unlisted),
                 merged=rest if other else 0.0,
                 # Beginnings are not counted apart from all longer texts that are listed.
-                counted=None if coded else _count_codes(column, found, vote, asking.rows, asking.share),
+                counted=None
+                if coded or nearest
+                else _count_codes(column, found, vote, asking.rows, asking.share),
             )
     return columns
 
@@ -291,6 +307,58 @@ def _frequent(
             stated = {text: rows for text, rows in rest.items() if rows > _BEGINNING_SEEN * noisy.sigma}
         found |= {text: (rows, noisy.sigma) for text, rows in stated.items()}
     return found
+
+
+def _frequent_numbers(
+    asking: Asking, name: str, values: Values, delta: float, reserved: float
+) -> dict[str, tuple[float, float]]:
+    """The frequent texts of several numbers, and of others those with rounded numbers; see `_frequent`.
+
+    Args:
+        asking: the means.
+        name: of the column.
+        values: its different texts, and the rows of each.
+        delta: with which texts of one row may be found.
+        reserved: share of the column that something else takes.
+    """
+    texts, rows = values
+    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
+    found: dict[str, tuple[float, float]] = {}
+    for part in (WHOLE_CODES, 1 - WHOLE_CODES):
+        # So few texts could be found that numbers have to be rounded.
+        step = (
+            0
+            if part == WHOLE_CODES
+            else _step(asking.records / asking.counts.findable(part * share, delta / 2))
+        )
+        counts: dict[str, int] = {}
+        for text, count in zip(texts, rows.tolist(), strict=True):
+            if text not in found and is_label(text):
+                rounded = _rounded(text, step)
+                counts[rounded] = counts.get(rounded, 0) + count
+        known = sorted(counts)
+        places, noisy = asking.counts.frequent(
+            "texts", name, partial(_of_patterns, counts, known), part * share, delta / 2
+        )
+        for place, count in zip(places.tolist(), noisy.values.tolist(), strict=True):
+            before, sigma = found.get(known[place], (0.0, 0.0))
+            found[known[place]] = before + count, math.hypot(sigma, noisy.sigma)
+    most = sorted(found, key=lambda text: -found[text][0])[:MOST_LABELS]
+    return {text: found[text] for text in most}
+
+
+def _step(texts: float) -> int:
+    """To multiples of what numbers are rounded, if at most so many texts can be found."""
+    return next((step for least, step in _STEPS if texts >= least), _LAST_STEP)
+
+
+def _rounded(text: str, step: int) -> str:
+    """The text with its numbers rounded; small ones stay."""
+    if not step:
+        return text
+    return _DIGITS.sub(
+        lambda run: run[0] if int(run[0]) <= _SMALL else str(round(int(run[0]) / step) * step), text
+    )
 
 
 def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:

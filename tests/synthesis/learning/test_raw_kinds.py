@@ -206,8 +206,26 @@ def test_noise_makes_no_values_of_a_column_without_any(learned, seed):
 
 def test_two_numbers_in_a_cell_are_not_cut(learned):
     rng = np.random.default_rng(4)
-    cells = [f"{high}/{low}" for high, low in rng.integers([95, 55], [190, 110], (ROWS, 2))]
+    cells = [f"{high}/{low}" for high, low in rng.integers([1095, 55], [2190, 110], (ROWS, 2))]
     assert {*learned_column(learned, cells).categories} - {"", "other"} <= {*cells}
+
+
+@pytest.mark.parametrize("form", ["{}/{}", "{} / {}", "{}x{}", "{}/{}/{}"])
+@pytest.mark.parametrize("rho", [0.01, 0.1, 1e6])
+def test_several_numbers_in_a_cell_come_back_as_the_nearest_that_rows_share(learned, form, rho):
+    count = form.count("{}")
+    high = np.random.default_rng(6).normal(128, 17, (6 * ROWS, 1))
+    numbers = np.hstack([high, high * [0.6, 0.2][: count - 1]]).astype(int)
+    cells = [form.format(*one) for one in numbers.tolist()]
+    read = learned(pd.DataFrame({"x": cells}), zcdp_rho=rho).columns["x"]
+    known, codes = read.finish(read.reading, read.missing, 0)
+    texts = np.array(known.categories)[codes[read.reading.encode(np.array(cells, dtype=object))]]
+    assert "other" not in texts
+    found = np.array([re.findall("[0-9]+", text) for text in texts]).astype(float)
+    assert {re.sub("[0-9]+", "{}", text) for text in texts} == {form}
+    # As near as twenties are: a deviation of 6 and what lies beyond the outermost texts.
+    assert np.abs(found - numbers).mean(axis=0) == pytest.approx(0, abs=12)
+    assert np.corrcoef(found[:, 0], numbers[:, 0])[0, 1] > 0.7
 
 
 def parts_of(seconds, *sizes):
