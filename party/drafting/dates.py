@@ -177,13 +177,13 @@ def _of_durations(texts: Sequence[str]) -> dict[str, Any] | None:
     forms = {form for text in texts if (form := form_of(text))}
     forms |= {LEFT_OUT} if any(form.startswith("PT") for form in forms) else set()
 
-    def written(form: str) -> int:
+    def texts_kept(form: str) -> int:
         return sum(duration_text(seconds_in(text, form) or 0, form) == text for text in texts)
 
     read = [form for form in sorted(forms) if all(seconds_in(text, form) is not None for text in texts)]
     if not read:
         return None
-    best = max(read, key=written)
+    best = max(read, key=texts_kept)
     longest = max(seconds_in(text, best) or 0 for text in texts)
     return _with_bounds(best, longest // 3600)
 

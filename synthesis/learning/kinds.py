@@ -186,7 +186,6 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
             return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
         best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
-    signs = partial(_with_signs, vote=vote)
     votes = _without_digits(_without_signs(votes))
     missing = float(vote.values[_ONLY_MISSING])
     if missing <= _MISSING_SEEN * vote.sigma:
@@ -197,11 +196,10 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     def of(kind: Kind) -> Vote:
         others = max(0.0, float(sure[_FILLED].sum()) - _votes_for(kind, sure))
         known = max(_votes_for(kind, votes), records - missing - others, 0.0)
-        return Vote(kind, missing + others, vote.sigma, known, others)
+        return Vote(_with_signs(kind, vote), missing + others, vote.sigma, known, others)
 
     clear = sure if sure[_FILLED].any() else votes
     most = _number_or_date(votes, clear, _OF_ONE_KIND)
-    most = signs(most)
     if most is not None and not is_of_unknown_unit(most):
         return of(most)
     found = of(_of_texts(votes, clear))
@@ -210,7 +208,6 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     main = _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
-    main = signs(main)
     return replace(found, instead=of(main))
 
 
@@ -241,7 +238,7 @@ def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     return known
 
 
-def _with_signs(kind: Kind | None, vote: Noisy) -> Kind | None:
+def _with_signs(kind: Kind, vote: Noisy) -> Kind:
     """Numbers of which negative ones are seen, or codes alone that stand for answers that there are not."""
     if not isinstance(kind, Numbers):
         return kind

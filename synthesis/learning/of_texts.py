@@ -334,7 +334,7 @@ def _frequent_numbers(
         counts: dict[str, int] = {}
         for text, count in zip(texts, rows.tolist(), strict=True):
             if text not in found and is_label(text):
-                rounded = _rounded(text, step)
+                rounded = _round_numbers(text, step)
                 counts[rounded] = counts.get(rounded, 0) + count
         known = sorted(counts)
         places, noisy = asking.counts.frequent(
@@ -352,7 +352,7 @@ def _step(texts: float) -> int:
     return next((step for least, step in _STEPS if texts >= least), _LAST_STEP)
 
 
-def _rounded(text: str, step: int) -> str:
+def _round_numbers(text: str, step: int) -> str:
     """The text with its numbers rounded; small ones stay."""
     if not step:
         return text
