@@ -22,7 +22,7 @@ from ...curator.certificates.charges_check import costs_of_noise
 from ...curator.certificates.statements import StatedCharge
 from ...curator.mechanisms.parts.scoring import SELECTED_BY
 from ..learning.columns import OTHER
-from ..learning.forms import WORDS
+from ..learning.forms.forms import WORDS
 from .reading import RealRows, numeric
 
 _SAME_COST = 1 + 1e-6

@@ -20,9 +20,9 @@ from ...common.forms.zone_names import ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
-from .date_forms import time_sql
-from .forms import FORMS, LONGEST_WORD, place_of, shape_sql
-from .kinds import Numbers, Times
+from .forms.date_forms import time_sql
+from .forms.forms import FORMS, LONGEST_WORD, place_of, shape_sql
+from .kind import Numbers, Times
 
 _HELD = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"

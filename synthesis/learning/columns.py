@@ -23,7 +23,7 @@ from ...common.forms.date_formats import short
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...common.measurement import Measurement
 from ...party.drafting.texts import TRUE_FALSE, natural
-from .kinds import Numbers, Times
+from .kind import Numbers, Times
 from .ranges import Range
 
 OTHER = "other"

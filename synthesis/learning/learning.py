@@ -16,8 +16,9 @@ from ...common.forms.spelling import thousands_in
 from .asking import Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
-from .forms import FIRST
-from .kinds import Numbers, Texts, Times, Vote, Words, is_of_unknown_unit, kind_voted
+from .forms.forms import FIRST
+from .kind import Numbers, Texts, Times, Words
+from .kinds import Vote, is_of_unknown_unit, kind_voted
 from .of_numbers import learned_numbers
 from .of_texts import different_texts, is_many, learned_labels, learned_texts, learned_words
 from .of_times import learned_times

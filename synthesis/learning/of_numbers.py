@@ -20,7 +20,8 @@ from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
 from .columns import BLANKS, OTHER, Column, listed_numbers, numbers
 from .few_numbers import few_numbers, may_be_few
-from .kinds import Numbers, Vote
+from .kind import Numbers
+from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.texts import MOST_LABELS, is_label
 from ...common.data.attributes.unmodelled import (
     Dropped,
     Identifier,
@@ -30,19 +28,15 @@ from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, Asking, Rows, tells_missing
 from .cells import Cells
 from .columns import BLANKS, OTHER, Column, categories
-from .forms import PLACES, Form
-from .kinds import Texts, Vote, Words
+from .forms.forms import PLACES, Form
+from .frequent_texts import DIFFERENT_TEXTS, Values, frequent_numbers, frequent_texts, rows_of_known
+from .kind import Texts, Words
+from .kinds import Vote
 from .private_counts import Noisy, PrivateCounts
-
-DIFFERENT_TEXTS = 0.05
-"""Share of a column for the number of its different texts; the rest finds the frequent ones."""
 
 _FILLED_SEEN = 3.0
 """A column has values if they exceed so many deviations of their noise: in one without any, noise shows some
 once in 700 times."""
-
-Values = tuple[list[str], NDArray[np.int64]]
-"""The different texts of a column, and the rows of each."""
 
 FORM_OF_NAMES = 0.2
 """Share of a column of names for their form."""
@@ -53,20 +47,8 @@ _NAMES_READ = 10_000
 _ONE_PATTERN = 0.5
 """Names have a form if it is that of so many rows."""
 
-BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
-"""Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
-
-_STEPS, _LAST_STEP, _SMALL = ((150, 5), (30, 10)), 20, 20
-"""Of several numbers in a text: how many texts could be found, and to multiples of what they are rounded; up
-to how much they are not."""
-
-_DIGITS = re.compile("[0-9]+")
-
 _MANY_TEXTS = 100.0
 """More different texts than this are too many to be listed."""
-
-_BEGINNING_SEEN = 4.0
-"""A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
 
 _UNIQUE = 0.9
 """A column names its records if nearly so many of its texts differ."""
@@ -139,9 +121,9 @@ def learned_texts(
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
         nearest = kind.pairs and not unique
         if nearest:
-            found = _frequent_numbers(asking, name, values, *part)
+            found = frequent_numbers(asking, name, values, *part)
         else:
-            found = _frequent(asking, name, values, coded, *part)
+            found = frequent_texts(asking, name, values, coded, *part)
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
@@ -254,7 +236,7 @@ def _pattern(asking: Asking, name: str, values: Values, least: float, delta: flo
         places, noisy = asking.counts.frequent(
             "forms of names",
             name,
-            partial(_of_patterns, counts, known),
+            partial(rows_of_known, counts, known),
             FORM_OF_NAMES / 2 * asking.share,
             delta / 2,
         )
@@ -263,122 +245,6 @@ def _pattern(asking: Asking, name: str, values: Values, least: float, delta: flo
         if common is not None:
             return common
     return pattern_by_name(name)
-
-
-def _of_patterns(counts: Mapping[str, int], known: Sequence[str]) -> NDArray[np.int64]:
-    return np.array([counts[pattern] for pattern in known], dtype=np.int64)
-
-
-def _frequent(
-    asking: Asking, name: str, values: Values, coded: bool, delta: float, reserved: float = 0.0
-) -> dict[str, tuple[float, float]]:
-    """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
-
-    Args:
-        asking: the means.
-        name: of the column.
-        values: its different texts, and the rows of each.
-        coded: whether beginnings are looked for.
-        delta: with which texts of one row may be found.
-        reserved: share of the column that something else takes.
-
-    Returns:
-        Text -> rows that have it and no longer one of these, and the deviation of their noise.
-    """
-    texts, rows = values
-    lengths = (0, *BEGINNINGS) if coded else (0,)
-    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
-    found: dict[str, tuple[float, float]] = {}
-    for length in lengths:
-        part = (
-            share
-            if len(lengths) == 1
-            else share * (WHOLE_CODES if not length else (1 - WHOLE_CODES) / len(BEGINNINGS))
-        )
-        known, counts = _begun(texts, rows, length)
-        possible = [place for place, text in enumerate(known) if is_label(text)]
-        places, noisy = asking.counts.frequent(
-            "texts", name, partial(_rows_of, counts, possible), part, delta / len(lengths)
-        )
-        kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
-        stated = {known[possible[int(places[place])]]: float(noisy.values[place]) for place in kept}
-        if length:
-            rest = {text: rows - _within(text, found) for text, rows in stated.items() if text not in found}
-            stated = {text: rows for text, rows in rest.items() if rows > _BEGINNING_SEEN * noisy.sigma}
-        found |= {text: (rows, noisy.sigma) for text, rows in stated.items()}
-    return found
-
-
-def _frequent_numbers(
-    asking: Asking, name: str, values: Values, delta: float, reserved: float
-) -> dict[str, tuple[float, float]]:
-    """The frequent texts of several numbers, and of others those with rounded numbers; see `_frequent`.
-
-    Args:
-        asking: the means.
-        name: of the column.
-        values: its different texts, and the rows of each.
-        delta: with which texts of one row may be found.
-        reserved: share of the column that something else takes.
-    """
-    texts, rows = values
-    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
-    found: dict[str, tuple[float, float]] = {}
-    for part in (WHOLE_CODES, 1 - WHOLE_CODES):
-        # So few texts could be found that numbers have to be rounded.
-        step = (
-            0
-            if part == WHOLE_CODES
-            else _step(asking.records / asking.counts.findable(part * share, delta / 2))
-        )
-        counts: dict[str, int] = {}
-        for text, count in zip(texts, rows.tolist(), strict=True):
-            if text not in found and is_label(text):
-                rounded = _round_numbers(text, step)
-                counts[rounded] = counts.get(rounded, 0) + count
-        known = sorted(counts)
-        places, noisy = asking.counts.frequent(
-            "texts", name, partial(_of_patterns, counts, known), part * share, delta / 2
-        )
-        for place, count in zip(places.tolist(), noisy.values.tolist(), strict=True):
-            before, sigma = found.get(known[place], (0.0, 0.0))
-            found[known[place]] = before + count, math.hypot(sigma, noisy.sigma)
-    most = sorted(found, key=lambda text: -found[text][0])[:MOST_LABELS]
-    return {text: found[text] for text in most}
-
-
-def _step(texts: float) -> int:
-    """To multiples of what numbers are rounded, if at most so many texts can be found."""
-    return next((step for least, step in _STEPS if texts >= least), _LAST_STEP)
-
-
-def _round_numbers(text: str, step: int) -> str:
-    """The text with its numbers rounded; small ones stay."""
-    if not step:
-        return text
-    return _DIGITS.sub(
-        lambda run: run[0] if int(run[0]) <= _SMALL else str(round(int(run[0]) / step) * step), text
-    )
-
-
-def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:
-    """The beginnings of longer texts, each once, and their rows; of no length the texts themselves."""
-    if not length:
-        return texts, rows
-    counts: dict[str, int] = {}
-    for text, count in zip(texts, rows.tolist(), strict=True):
-        if len(text) > length:
-            counts[text[:length]] = counts.get(text[:length], 0) + count
-    return list(counts), np.array(list(counts.values()), dtype=np.int64)
-
-
-def _within(beginning: str, found: Mapping[str, tuple[float, float]]) -> float:
-    """The rows of found texts that begin so."""
-    return sum(rows for text, (rows, _) in found.items() if text.startswith(beginning) and text != beginning)
-
-
-def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    return rows[places]
 
 
 def learned_labels(cells: Cells, counts: PrivateCounts, rows: Rows, cost: float) -> dict[str, Column]:

@@ -18,8 +18,9 @@ from ...common.forms.zone_names import ZONE_NAMES, zone_named
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
-from .date_forms import CLOCKS, clock_of
-from .kinds import Times, Vote
+from .forms.date_forms import CLOCKS, clock_of
+from .kind import Times
+from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 

@@ -8,7 +8,8 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.synthesis.learning.asking import Asking, Rows
 from dpmosaic.synthesis.learning.few_numbers import few_numbers
-from dpmosaic.synthesis.learning.kinds import Numbers, Vote
+from dpmosaic.synthesis.learning.kind import Numbers
+from dpmosaic.synthesis.learning.kinds import Vote
 from dpmosaic.synthesis.learning.private_counts import Noisy
 from dpmosaic.synthesis.learning.ranges import Range
 

@@ -15,8 +15,16 @@ from dpmosaic.common.forms.date_formats import SHORT_DAY, readings, short, unit_
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.common.forms.notation import Notation
 from dpmosaic.synthesis.learning.cells import _number_sql
-from dpmosaic.synthesis.learning.date_forms import CLOCKS, DATES, LATE_DATES, RARE_DATES, clock_of, time_sql
-from dpmosaic.synthesis.learning.forms import FORMS, KNOWN, READ_IN, WITHOUT_SIGN, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms.date_forms import (
+    CLOCKS,
+    DATES,
+    LATE_DATES,
+    RARE_DATES,
+    clock_of,
+    time_sql,
+)
+from dpmosaic.synthesis.learning.forms.forms import FORMS, WITHOUT_SIGN, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms.read_in import KNOWN, READ_IN
 from dpmosaic.synthesis.learning.kinds import formats_read_in
 
 pytestmark = pytest.mark.slow

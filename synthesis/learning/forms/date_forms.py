@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...common.data.attributes.clock import FORMATS, Clock
-from ...common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
-from ...common.forms.date_formats import (
+from ....common.data.attributes.clock import FORMATS, Clock
+from ....common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
+from ....common.forms.date_formats import (
     DAYS_OF_DIGITS,
     LATE_FORMATS,
     OF_DIGITS_ALONE,
@@ -19,8 +19,8 @@ from ...common.forms.date_formats import (
     USUAL_FORMATS,
     with_details,
 )
-from ...common.forms.zone_names import ZONE_NAMES
-from ...party.sources.sql import quote
+from ....common.forms.zone_names import ZONE_NAMES
+from ....party.sources.sql import quote
 
 _YEAR, _MONTH, _DAY = "(19|20)[0-9]{2}", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
 _PATTERNS = {

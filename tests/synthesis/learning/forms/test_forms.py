@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
-from dpmosaic.synthesis.learning.date_forms import OF_DIGITS
-from dpmosaic.synthesis.learning.forms import (
+from dpmosaic.synthesis.learning.forms.date_forms import OF_DIGITS
+from dpmosaic.synthesis.learning.forms.forms import (
     CODES,
     FORMS,
     LONGEST_WORD,
