@@ -321,3 +321,48 @@ def test_numbers_with_a_unit_have_as_many_decimals(learned, decimals, unit):
     numbers = np.random.default_rng(decimals).uniform(4, 60, ROWS)
     cells = [f"{number:.{decimals}f}{unit}" for number in numbers]
     assert read_back(learned_column(learned, cells), cells) == cells
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("codes", [(-9,), (-99, -9), (-999, -888, -777), (-1, -2, -3)])
+@pytest.mark.parametrize("form", ["{:.0f}", "{:.2f}"])
+def test_codes_for_no_answer_are_values_of_their_own(learned, codes, form, seed):
+    rng = np.random.default_rng([seed, *map(abs, codes)])
+    cells = [form.format(amount) for amount in np.exp(rng.normal(8, 1, 6 * ROWS))]
+    for code in codes:
+        for row in rng.integers(0, len(cells), ROWS // 2).tolist():
+            cells[row] = str(code)
+    # Of 24 columns, noise of 25 rows beside 450 hides no code, and shows another one once in 100 runs.
+    found = learned(pd.DataFrame({"x": cells}), zcdp_rho=0.005, seed=seed).columns["x"]
+    assert {*codes} <= {*found.reading.atoms}
+    assert {atom for atom in found.reading.atoms if atom < 0} == {*codes}
+    assert not found.signed
+
+
+SIGNED = {
+    "a minus": lambda number: f"{number:.1f}",
+    "a decimal comma": lambda number: f"{number:.1f}".replace(".", ","),
+    "parentheses": lambda number: f"({-number:.0f})" if number < 0 else f"{number:.0f}",
+    "a minus behind": lambda number: f"{-number:.2f}-" if number < 0 else f"{number:.2f}",
+    "the sign of typography": lambda number: f"{number:.1f}".replace("-", "\u2212"),
+}
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+def test_votes_show_numbers_of_both_signs(learned, kind):
+    numbers = np.random.default_rng(7).normal(20, 20, 4 * ROWS)
+    for sign, signed in ((1, True), (0, False)):
+        cells = [SIGNED[kind](number if sign else abs(number)) for number in numbers.tolist()]
+        assert learned(pd.DataFrame({"x": cells}), zcdp_rho=0.02).columns["x"].signed is signed
+
+
+@pytest.mark.parametrize("text", ["K", "5+", "<1", "2A", "n/k"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_text_that_many_rows_have_stands_among_few_numbers(learned, text, seed):
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(["1", "2", "3", "4", "5", text], 4 * ROWS, p=[0.2, 0.2, 0.2, 0.15, 0.1, 0.15])
+    found = learned(pd.DataFrame({"x": cells}), zcdp_rho=0.05, seed=seed).columns["x"]
+    # One column in fifty has a false number beside.
+    listed = {*map(str, found.released.categories)}
+    assert {"1", "2", "3", "4", "5", text} <= listed
+    assert len(listed) <= 7
