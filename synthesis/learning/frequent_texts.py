@@ -24,7 +24,10 @@ BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
 
 _STEPS, _LAST_STEP, _SMALL = ((150, 5), (30, 10)), 20, 20
 """Of several numbers in a text: how many texts could be found, and to multiples of what they are rounded; up
-to how much they are not."""
+to how much to those of a quarter of it."""
+
+_ENOUGH = 0.5
+"""Others count as the nearest text if those that were found have so many of the rows."""
 
 _DIGITS = re.compile("[0-9]+")
 
@@ -73,20 +76,25 @@ def frequent_texts(
 
 
 def frequent_numbers(
-    asking: Asking, name: str, values: Values, delta: float, reserved: float
-) -> dict[str, tuple[float, float]]:
+    asking: Asking, name: str, values: Values, filled: float, delta: float
+) -> tuple[dict[str, tuple[float, float]], bool]:
     """The frequent texts of several numbers, and of others those with rounded numbers; see `frequent_texts`.
 
     Args:
         asking: the means.
         name: of the column.
         values: its different texts, and the rows of each.
+        filled: the number of rows with one.
         delta: with which texts of one row may be found.
-        reserved: share of the column that something else takes.
+
+    Returns:
+        As `frequent_texts`; and whether they are enough for all others to count as the nearest one. If not,
+        texts with rounded numbers are left out.
     """
     texts, rows = values
-    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
+    share = (1 - DIFFERENT_TEXTS) * asking.share
     found: dict[str, tuple[float, float]] = {}
+    whole = found
     for part in (WHOLE_CODES, 1 - WHOLE_CODES):
         # So few texts could be found that numbers have to be rounded.
         step = (
@@ -94,9 +102,10 @@ def frequent_numbers(
             if part == WHOLE_CODES
             else _step(asking.records / asking.counts.findable(part * share, delta / 2))
         )
+        whole, found = found, dict(found)
         counts: dict[str, int] = {}
         for text, count in zip(texts, rows.tolist(), strict=True):
-            if text not in found and is_label(text):
+            if text not in whole and is_label(text):
                 rounded = _round_numbers(text, step)
                 counts[rounded] = counts.get(rounded, 0) + count
         known = sorted(counts)
@@ -106,8 +115,10 @@ def frequent_numbers(
         for place, count in zip(places.tolist(), noisy.values.tolist(), strict=True):
             before, sigma = found.get(known[place], (0.0, 0.0))
             found[known[place]] = before + count, math.hypot(sigma, noisy.sigma)
+    nearest = sum(count for count, _ in found.values()) > _ENOUGH * filled
+    found = found if nearest else whole
     most = sorted(found, key=lambda text: -found[text][0])[:MOST_LABELS]
-    return {text: found[text] for text in most}
+    return {text: found[text] for text in most}, nearest
 
 
 def _step(texts: float) -> int:
@@ -116,12 +127,14 @@ def _step(texts: float) -> int:
 
 
 def _round_numbers(text: str, step: int) -> str:
-    """The text with its numbers rounded; small ones stay."""
-    if not step:
-        return text
-    return _DIGITS.sub(
-        lambda run: run[0] if int(run[0]) <= _SMALL else str(round(int(run[0]) / step) * step), text
-    )
+    """The text with its numbers rounded, small ones to a quarter of the step."""
+
+    def nearest(run: re.Match[str]) -> str:
+        number = int(run[0])
+        unit = max(1, step // 4) if number <= _SMALL else step
+        return str(round(number / unit) * unit)
+
+    return _DIGITS.sub(nearest, text) if step else text
 
 
 def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:

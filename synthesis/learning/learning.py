@@ -13,7 +13,7 @@ from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
 from ...common.forms.notation import Notation
 from ...common.forms.spelling import thousands_in
-from .asking import Asking, Rows
+from .asking import PRESENT, Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
 from .forms.forms import FIRST
@@ -31,7 +31,7 @@ _UNITS = 0.05
 """Share of the budget, over the columns, for the units and currencies of those that have an unknown one."""
 
 _ONE_UNIT = 0.95
-"""Numbers have a unit if it is that of so many of them."""
+"""Numbers have a unit if it is that of so many of them, as far as noise lets tell."""
 
 _THOUSANDS = 0.5
 """Numbers are thousands, millions and more if so many of them are; small ones are plain."""
@@ -157,7 +157,7 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
         unit = tuple(part.strip() for part in around[place])
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
-    if known < _ONE_UNIT * vote.filled:
+    if known < _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, noisy.sigma):
         return _by_magnitudes(vote, kind, alike) or vote.instead
     others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
     if others > _OTHER_UNITS_SEEN * deviation:

@@ -119,9 +119,9 @@ def learned_texts(
         unique = share >= _UNIQUE
         values = asking.cells.values(name)
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
-        nearest = kind.pairs and not unique
-        if nearest:
-            found = frequent_numbers(asking, name, values, *part)
+        nearest = False
+        if kind.pairs and not unique:
+            found, nearest = frequent_numbers(asking, name, values, vote.filled, delta)
         else:
             found = frequent_texts(asking, name, values, coded, *part)
         for word in kind.words:
@@ -140,7 +140,6 @@ def learned_texts(
             squares = sum(sigma**2 for _, sigma in found.values())
             spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
             rest = float(asking.records - vote.missing - counts.sum())
-            nearest = nearest and bool(found)
             other = bool(rest > spread) and not nearest
             unlisted = (
                 SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
