@@ -157,7 +157,8 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
         unit = tuple(part.strip() for part in around[place])
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
-    if known < _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, noisy.sigma):
+    least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, noisy.sigma)
+    if not alike or known < least:
         return _by_magnitudes(vote, kind, alike) or vote.instead
     others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
     if others > _OTHER_UNITS_SEEN * deviation:
