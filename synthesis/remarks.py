@@ -54,6 +54,12 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
             "codes that too few rows share may be cut to their first characters, which most rows of theirs "
             f"have in common, in {_name_some(coded)}; list public codes in a domain to keep them whole"
         )
+    near = [one.name for one in domain.attributes if isinstance(one, CategoricalAttribute) and one.nearest]
+    if near:
+        yield (
+            "several numbers in one cell count as the nearest that many rows share, some of them rounded, in "
+            f"{_name_some(near)}; give each number a column of its own to keep them"
+        )
     if begun.merged:
         yield (
             f'more than half of the rows are "other" in {_name_some(begun.merged)}, since too few rows share '

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import product
 
 from .month_names import CALENDARS, ENGLISH, ENGLISH_SHORT, NAMES, Months
+from .zone_names import ZONE_NAMES
 
 SHORT_DAY, SHORT_HOUR = 1, 2
 """Details, which add up; 0 where every part has two digits."""
@@ -46,7 +47,7 @@ OF_YEAR = "\6"
 
 PARTS_OF_YEAR = (
     "(0?[1-9]|1[0-2])/(19|20)[0-9]{2}|[0-9]{4}[-/mM](0[1-9]|1[0-2])|(19|20)[0-9]{2}-[0-3][0-9]{2}"
-    "|(19|20)[0-9]{2}[- ]?Q[1-4]|Q[1-4][-/ ](19|20)[0-9]{2}"
+    "|(19|20)[0-9]{2}[- ]?[QT][1-4]|[QT][1-4][-/ ](19|20)[0-9]{2}"
 )
 """What is one: 2021-13 and 2021/22 are of no month, and 2021-400 is no day of a year."""
 
@@ -100,6 +101,18 @@ _RARE_STAMPS = (
     *("%d.%m.%y, %H:%M", "%d.%m.%y, %H:%M:%S", "%d.%m.%Y %H:%M Uhr", "%d.%m.%Y, %H:%M Uhr", "a-b-%y %H:%M"),
 )
 
+_LATE_DAYS = (
+    *("%YT%q", "%Y-T%q", "%Y T%q", "T%q-%Y", "T%q/%Y", "T%q %Y"),
+    *("S%V/%G", "S%V-%G", "S%V %G", "%G-S%V", "%GS%V"),
+)
+"""Quarters and weeks in French."""
+
+_LATE_STAMPS = (
+    *(f"{day} {time} %Z" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
+    *("%Y-%m-%d %H:%M:%S.%f %Z", "a/b/%Y %I:%M %p %Z", "a/b/%Y %I:%M:%S %p %Z", "%d %b %Y %H:%M:%S %Z"),
+    *("%a %b %d %H:%M:%S %Z %Y", "%a, %d %b %Y %H:%M:%S %Z"),
+)
+
 _TWO_DIGITS = re.compile("%Y-%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
 """Dates whose days and months always have two digits: those of ISO 8601, SAS and mail."""
 
@@ -132,6 +145,9 @@ USUAL_FORMATS = tuple(with_details(_usual()))
 RARE_FORMATS = tuple(dict.fromkeys(with_details(_rare())))
 """Others."""
 
+LATE_FORMATS = tuple(with_details((*_LATE_DAYS, *_LATE_STAMPS)))
+"""The last ones; see `forms.FIRST` of learning."""
+
 _AS_NINES = str.maketrans("12345678", "9" * 8)
 
 _WORDS = {
@@ -140,6 +156,7 @@ _WORDS = {
     **dict.fromkeys(ENGLISH_SHORT.split(), "%b"),
     **{datetime(2001, 1, day).strftime(code): code for code in ("%A", "%a") for day in range(1, 8)},
     **{"AM": "%p", "PM": "%p", "am": "%P", "pm": "%P"},
+    **dict.fromkeys(ZONE_NAMES, "%Z"),
 }
 """Word -> the part of a format that writes it."""
 
@@ -196,7 +213,7 @@ def _keys_of(form: str, detail: int) -> Iterator[str]:
 _FORMS: dict[str, tuple[str, int]] = {}
 # One digit in either part shows that a part may have one; a name may be of several kinds, as May is.
 for _names in ((), ("%B", "%b"), ("%N", "%b"), ("%N", "%B")):
-    for _one in sorted((*USUAL_FORMATS, *RARE_FORMATS), key=lambda form: form[1]):
+    for _one in sorted((*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS), key=lambda form: form[1]):
         for _shape in _keys_of(*_one):
             _FORMS.setdefault(_shape.replace(*_names) if _names else _shape, _one)
 """Key of a shape -> the format and the detail of its cells."""

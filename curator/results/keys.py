@@ -74,7 +74,11 @@ def check_listed(where: str, attribute: Attribute, reference: CategoricalAttribu
     """
     keys = {*keys_as_texts(pd.Series(reference.categories, dtype=object))}
     found = "other values"
-    if isinstance(attribute, CategoricalAttribute) and attribute.other is None and not attribute.prefixes:
+    if (
+        isinstance(attribute, CategoricalAttribute)
+        and attribute.other is None
+        and not (attribute.prefixes or attribute.nearest)
+    ):
         listed = keys_as_texts(pd.Series(attribute.categories, dtype=object))
         if listed.isin(keys).all():
             return attribute

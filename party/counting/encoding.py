@@ -85,6 +85,8 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, s
             return _of_numbers(attribute, kind, column, name, sql)
         case CategoricalAttribute(prefixes=True):
             raise NotExact("its categories are beginnings of texts")
+        case CategoricalAttribute(nearest=True):
+            raise NotExact("its categories stand for the nearest texts")
         case CategoricalAttribute():
             return _of_listed(attribute, attribute, kind, column, name, sql)
         case BooleanAttribute():

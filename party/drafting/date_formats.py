@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ...common.data.attributes.moments import format_time, time_in_format
 from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR, formats_in, months_in, short
 from ...common.forms.month_names import Months
+from ...common.forms.zone_names import ZONE_NAME, zone_named
 
 _OF_DIGITS = {"%Y%m%d": 8, "%d%m%Y": 8, "%Y%m": 6, "%m.%Y": 7, "%Y%m%d%H%M": 12, "%Y%m%d%H%M%S": 14}
 _OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6}
@@ -79,7 +81,14 @@ def _formats_in(text: str) -> Iterator[str]:
 
 
 def _with_months(form: str, texts: Sequence[str]) -> Written:
+    if "%Z" in form:
+        form = form.replace("%Z", zone_in(texts)[0])
     return (form.replace("%N", "%b"), months_in(texts)) if "%N" in form else (form, ())
+
+
+def zone_in(texts: Sequence[str]) -> tuple[str, str]:
+    """The name of a time zone behind most texts, and none; or `%Z` and the zone whose names alternate."""
+    return zone_named(Counter(found[0] for text in texts if (found := ZONE_NAME.search(text))))
 
 
 def _some(texts: Sequence[str]) -> Sequence[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...common.data.attributes.clock import FORMATS, NUMBERS, Clock
+from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
 from ...common.data.attributes.numeric import AUTO
 from ...common.forms.date_formats import unit_of
 from ...common.forms.month_names import Months
@@ -25,6 +26,7 @@ from .date_formats import (
     is_usual,
     looks_like_a_date,
     time_in,
+    zone_in,
     zone_of,
 )
 from .numbers import FAR, find_atoms, likely_range
@@ -32,7 +34,7 @@ from .profile import Profile
 
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,4}):[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
-    r"(?P<half> ?([AP]M|[ap]m))?"
+    r"(?P<half> ?([AP]M|[ap]m)| (?:Uhr|hrs|h))?"
 )
 
 _HOURS = 6
@@ -159,7 +161,7 @@ def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
         (len(one["second"] or ""), (one["half"] or "").replace("P", "A").replace("p", "a")) for one in found
     }
     if len(found) < len(texts) or len(ends) != 1:
-        return None
+        return _of_durations(texts)
     [(second, half)] = ends
     hour = "HH" if all(len(one["hour"]) > 1 for one in found) else "H"
     form = f"{hour}:MM{':SS.ffffff'[:second]}{half}"
@@ -168,6 +170,22 @@ def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
     if form not in FORMATS or Clock.of(form).read("", np.array(texts, dtype=object))[1].any():
         return None
     return _with_bounds(form, max(int(one["hour"]) for one in found))
+
+
+def _of_durations(texts: Sequence[str]) -> dict[str, Any] | None:
+    """Durations with letters, in the format of most that reads all and writes most as they stand."""
+    forms = {form for text in texts if (form := form_of(text))}
+    forms |= {LEFT_OUT} if any(form.startswith("PT") for form in forms) else set()
+
+    def texts_kept(form: str) -> int:
+        return sum(duration_text(seconds_in(text, form) or 0, form) == text for text in texts)
+
+    read = [form for form in sorted(forms) if all(seconds_in(text, form) is not None for text in texts)]
+    if not read:
+        return None
+    best = max(read, key=texts_kept)
+    longest = max(seconds_in(text, best) or 0 for text in texts)
+    return _with_bounds(best, longest // 3600)
 
 
 def _with_bounds(form: str, hours: int) -> dict[str, Any]:
@@ -207,9 +225,11 @@ def _read(texts: Sequence[str], rows: Sequence[int], written: Written) -> _Readi
     if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
         return None
     offsets = {time.utcoffset() for time, _ in read}
-    zone = "UTC" if form.endswith(("Z", " UTC", " GMT")) or len(offsets) > 1 else ""
+    zone = "UTC" if re.search("%[SMf]Z$| UTC$| GMT$", form) or len(offsets) > 1 else ""
     if len(offsets) == 1 and (offset := next(iter(offsets))) is not None:
         zone = zone_of(offset)
+    if "%Z" in form:
+        zone = zone_in(texts)[1]
     if len(offsets) > 1:
         if None in offsets:
             return None

@@ -178,6 +178,7 @@ def _taken(released: Attribute, unseen: Unseen | None) -> tuple[Attribute, NDArr
             return released, np.arange(released.size)
     categories = ("", *listed, OTHER)
     blanks = not_listed(BLANKS, known)
-    prefixes = isinstance(released, CategoricalAttribute) and released.prefixes
-    reading = CategoricalAttribute(released.name, categories, other=OTHER, prefixes=prefixes, missing=blanks)
+    reading = CategoricalAttribute(released.name, categories, other=OTHER, missing=blanks)
+    if isinstance(released, CategoricalAttribute):
+        reading = replace(reading, prefixes=released.prefixes, nearest=released.nearest)
     return reading, np.array([known.get(text_of(one), unseen.usual) for one in categories], dtype=np.int64)

@@ -13,7 +13,7 @@ from scipy import stats
 
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
-from ...common.data.values import text_of
+from ...common.data.values import number_or_nan, text_of
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.cost import grid_of
 from ...common.privacy.partition_selection import threshold
@@ -22,7 +22,7 @@ from ...curator.certificates.charges_check import costs_of_noise
 from ...curator.certificates.statements import StatedCharge
 from ...curator.mechanisms.parts.scoring import SELECTED_BY
 from ..learning.columns import OTHER
-from ..learning.forms import WORDS
+from ..learning.forms.forms import WORDS
 from .reading import RealRows, numeric
 
 _SAME_COST = 1 + 1e-6
@@ -99,6 +99,8 @@ def rare_labels(rows: RealRows, first: Certificate | None, delta: float) -> list
     if first is None or not delta:
         return []
     public = {*WORDS, "", OTHER}
+    # Few numbers, beside which labels stand, are counted on a public grid.
+    of_numbers = {charge.clique for charge in first.charges if charge.step == "few numbers"}
     sigmas: dict[str, float] = {}
     for charge in first.charges:
         if charge.kind == AnswerKind.LABELS:
@@ -111,7 +113,11 @@ def rare_labels(rows: RealRows, first: Certificate | None, delta: float) -> list
             continue
         needed = threshold(sigma, delta) / grid_of(sigma)
         counts = rows.read.marginal((name,))
-        held = [n for one, n in zip(attribute.categories, counts, strict=True) if text_of(one) not in public]
+        held = [
+            n
+            for one, n in zip(map(text_of, attribute.categories), counts, strict=True)
+            if one not in public and ((name,) not in of_numbers or math.isnan(number_or_nan(one)))
+        ]
         if held:
             chance = float(stats.norm.sf((needed - min(held)) / sigma)) * len(held)
             found.append(Suspicion(f"a label of the column {name!r} that hardly any row has", chance))

@@ -16,12 +16,13 @@ from ...common.forms.date_formats import name_in
 from ...common.forms.month_names import NAMES
 from ...common.forms.notation import BLANKS, Notation
 from ...common.forms.spelling import spelling_of
+from ...common.forms.zone_names import ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
-from .date_forms import time_sql
-from .forms import FORMS, LONGEST_WORD, place_of, shape_sql
-from .kinds import Numbers, Times
+from .forms.date_forms import time_sql
+from .forms.forms import FORMS, LONGEST_WORD, place_of, shape_sql
+from .kind import Numbers, Times
 
 _HELD = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"
@@ -175,6 +176,16 @@ class Cells:
         )
         return np.ma.filled(found["m"].astype(np.int64), _NO_OFFSET), found["n"].astype(np.int64)
 
+    def zone_names(self, name: str) -> NDArray[np.int64]:
+        """How many cells have each of `ZONE_NAMES` behind a time, then none; private."""
+        named = quote(f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)")
+        found = self._query(
+            f"SELECT regexp_extract({self.texts[name]}, {named}, 1) AS t, count(*) AS n FROM file GROUP BY 1"
+        )
+        rows = dict(zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True))
+        counts = [rows.pop(zone, 0) for zone in ZONE_NAMES]
+        return np.array([*counts, sum(rows.values())], dtype=np.int64)
+
     def numbers(self, name: str, kind: Numbers) -> NDArray[np.float64]:
         """The numbers of a column, shape (N,); NaN where a cell is none; private."""
         found = self._query(f"SELECT {_number_sql(self.texts[name], kind.notation)} AS x FROM file")["x"]
@@ -200,6 +211,14 @@ class Cells:
         found = self._query(
             f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
             "GROUP BY 1 ORDER BY 1"
+        )
+        return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
+
+    def texts_beside(self, name: str, kind: Numbers) -> tuple[list[str], NDArray[np.int64]]:
+        """The different texts of a column that are no numbers of a kind, sorted, and their rows; private."""
+        found = self._query(
+            f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
+            f"AND {_number_sql(self.texts[name], kind.notation)} IS NULL GROUP BY 1 ORDER BY 1"
         )
         return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
 

@@ -64,7 +64,12 @@ class Choice:
 
     @classmethod
     def of(
-        cls, counts: PrivateCounts, table: Table, rows: Rows, spending: Spending, trim: bool = False
+        cls,
+        counts: PrivateCounts,
+        table: Table,
+        rows: Rows,
+        spending: Spending,
+        learned: Learned | None = None,
     ) -> Choice:
         """Chooses from noisy counts.
 
@@ -73,7 +78,7 @@ class Choice:
             table: the rows.
             rows: their number.
             spending: what the choice may cost.
-            trim: whether bounds may be too wide.
+            learned: what the columns hold, if their bounds may be too wide; None for a given domain.
         """
         domain = table.domain
         if not domain.open:
@@ -90,9 +95,10 @@ class Choice:
                 # The first number of rows: that of all columns would count this one twice.
                 NoisyCounts.of(ladders[name], rows.records, rows.variance),
                 numbers_of(domain[name]),
+                signed=learned.columns[name].signed,
             )
             for name in numbers
-            if trim
+            if learned is not None
         }
         rows = rows.beside(list(free.values()))
         measured = [one for name in numbers for one in ladders[name]]
@@ -188,12 +194,13 @@ class Ends:
     above: float
 
     @classmethod
-    def of(cls, counts: NoisyCounts, attribute: NumericAttribute) -> Ends:
+    def of(cls, counts: NoisyCounts, attribute: NumericAttribute, *, signed: bool = False) -> Ends:
         """From noisy counts.
 
         Args:
             counts: of the cells, and of missing values after them.
             attribute: the numbers.
+            signed: whether numbers of both signs are known to be there.
         """
         cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
         beside = _without(counts, atoms)
@@ -206,7 +213,8 @@ class Ends:
             first = max(likely[0], min(sure[0], int(atoms[0])))
             likely = first, min(likely[1], max(sure[1], int(atoms[-1]) + 1))
         zero = int(np.searchsorted(attribute.cells[:, 0], 0.0))
-        sure, likely = (_of_one_sign(beside, end, zero) for end in (sure, likely))
+        if not signed:
+            sure, likely = (_of_one_sign(beside, end, zero) for end in (sure, likely))
         first, stop = likely
         below, above = (
             max(0.0, beside.between(*end)) + SURE_UNSEEN * beside.sigma(*end)

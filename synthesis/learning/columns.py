@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
-from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.moments import Granularity, Moments
@@ -23,7 +23,7 @@ from ...common.forms.date_formats import short
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...common.measurement import Measurement
 from ...party.drafting.texts import TRUE_FALSE, natural
-from .kinds import Numbers, Times
+from .kind import Numbers, Times
 from .ranges import Range
 
 OTHER = "other"
@@ -47,6 +47,7 @@ class Column:
         unlisted: so many records at most have values that are not listed, and count as that one.
         merged: so many records, about, have texts that are not listed, and count as `OTHER`.
         counted: noisy counts of the codes of the released column, if there are some.
+        signed: whether numbers of both signs are seen for sure.
     """
 
     reading: Attribute
@@ -56,6 +57,7 @@ class Column:
     unlisted: float = 0.0
     merged: float = 0.0
     counted: Measurement | None = None
+    signed: bool = False
 
     def finish(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.
@@ -177,6 +179,7 @@ def categories(
     missing: bool,
     other: bool,
     prefixes: bool = False,
+    nearest: bool = False,
 ) -> Column:
     """A column of the texts that were found.
 
@@ -187,12 +190,17 @@ def categories(
         missing: whether a value can be missing.
         other: whether others occur.
         prefixes: whether others count as the longest of them that they begin with.
+        nearest: whether others of several numbers count as the nearest of them.
     """
     listed = tuple(sorted(found, key=natural))
     other = other or not listed
     plain = tuple(text for text in listed if text != OTHER)
     reading = CategoricalAttribute(
-        name, ("", *plain, OTHER), other=OTHER, prefixes=prefixes, missing=not_listed(BLANKS, listed)
+        *(name, ("", *plain, OTHER)),
+        other=OTHER,
+        prefixes=prefixes,
+        nearest=nearest,
+        missing=not_listed(BLANKS, listed),
     )
     usual = found[int(np.argmax(counts))] if len(found) else OTHER
     spelled = _true_and_false(listed)
@@ -207,6 +215,7 @@ def categories(
             ("", *kept) if missing else kept,
             other=OTHER if OTHER in kept else None,
             prefixes=prefixes,
+            nearest=nearest,
         )
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
 
@@ -275,19 +284,28 @@ def _multiple(number: float, unit: float) -> float:
 
 
 def listed_numbers(
-    name: str, found: Sequence[float], usual: int, missing: bool, *, bare: bool = False
+    name: str,
+    found: Sequence[float],
+    usual: int,
+    missing: bool,
+    texts: Sequence[str] = (),
+    *,
+    bare: bool = False,
 ) -> Column:
-    """A column of few numbers.
+    """A column of few numbers, and perhaps of some texts.
 
     Args:
         name: of the column.
         found: the numbers, increasing.
         usual: place of the one as which other cells count; -1 for missing values.
         missing: whether a value can be missing.
+        texts: those that stand beside the numbers.
         bare: whether whole numbers have no point.
     """
-    listed = _values(found, bare)
-    released = _attribute_of_values(name, listed, missing)
+    listed: tuple[Category, ...] = _values(found, bare)
+    if texts:
+        listed = (*map(text_of, listed), *texts)
+    released = CategoricalAttribute(name, ("", *listed) if missing else listed)
     reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=BLANKS)
     return Column(reading, missing, released, 1 + usual)
 
@@ -296,10 +314,6 @@ def _values(found: Sequence[float], bare: bool) -> tuple[float, ...]:
     """Numbers, whole ones as such if all are, or if they are written so."""
     whole = bare or all(float(number).is_integer() for number in found)
     return tuple(int(number) if whole and float(number).is_integer() else number for number in found)
-
-
-def _attribute_of_values(name: str, values: Sequence[float], missing: bool) -> CategoricalAttribute:
-    return CategoricalAttribute(name, ("", *values) if missing else tuple(values))
 
 
 def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual: int) -> NDArray[np.int64]:

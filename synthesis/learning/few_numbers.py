@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
 
@@ -45,8 +45,10 @@ class Few:
         usual: place of the one as which other rows count, the most frequent; -1 if they count as missing.
         missing: whether cells can be told to have no value.
         unlisted: so many rows at most have another number, or no value if `missing` is false.
-        counts: noisy rows without a value, if `missing`, and then of each number with all that count as it.
+        counts: noisy rows without a value, if `missing`, then of each number with all that count as it, and
+            of each text.
         sigmas: standard deviations of their noise.
+        texts: frequent ones among the numbers, in order.
     """
 
     numbers: tuple[float, ...]
@@ -55,6 +57,28 @@ class Few:
     unlisted: float
     counts: NDArray[np.float64]
     sigmas: NDArray[np.float64]
+    texts: tuple[str, ...] = ()
+
+    def with_texts(self, texts: Sequence[str], noisy: Noisy) -> Few:
+        """The same column with texts that many of the rows without a number have.
+
+        Args:
+            texts: each once.
+            noisy: their rows.
+        """
+        if not texts or not self.missing:
+            return self
+        counts, sigmas = np.append(self.counts, noisy.values), self.sigmas.copy()
+        counts[0] -= noisy.values.sum()
+        sigmas[0] = math.hypot(sigmas[0], noisy.sigma * math.sqrt(len(texts)))
+        sigmas = np.append(sigmas, np.full(len(texts), noisy.sigma))
+        if tells_missing(False, float(counts[0]), float(sigmas[0])):
+            return replace(self, counts=counts, sigmas=sigmas, texts=tuple(texts))
+        usual = int(np.argmax(counts[1 : 1 + len(self.numbers)]))
+        unlisted = self.unlisted + max(0.0, float(counts[0])) + SURE_UNSEEN * float(sigmas[0])
+        counts[1 + usual] += counts[0]
+        sigmas[1 + usual] = math.hypot(sigmas[0], sigmas[1 + usual])
+        return Few(self.numbers, usual, False, unlisted, counts[1:], sigmas[1:], tuple(texts))
 
 
 def may_be_few(found: Range, unit: float) -> bool:
@@ -75,8 +99,9 @@ def few_numbers(
     found: Mapping[str, Range],
     votes: Mapping[str, Vote],
     share: float,
+    texts: Callable[[str, float], tuple[list[str], Noisy]],
 ) -> dict[str, Few]:
-    """The columns of few numbers.
+    """The columns of few numbers, and texts that many rows have among these.
 
     Whole numbers are counted with their halves, multiples of 5 with all whole ones: a value that few rows
     have, such as 5.5 for "more than 5", is not seen in votes.
@@ -87,7 +112,9 @@ def few_numbers(
         units: of which the numbers of each are multiples, as far as votes tell.
         found: where nearly all numbers of each are, in single ones that many rows share.
         votes: what cells voted for.
-        share: of a column for these counts, the half of it for a second time where numbers seem to be few.
+        share: of a column for these counts, the half of it for a second time where numbers seem to be few, or
+            for texts, if there are some.
+        texts: finds those of a column at a cost.
     """
     rulers = {name: _fine(found[name], unit) for name, unit in units.items()}
     asked = {name: partial(_count_cells, ruler, values[name]) for name, ruler in rulers.items()}
@@ -98,10 +125,13 @@ def few_numbers(
         }
         return {name: one for name, one in each.items() if one is not None}
 
-    first = asking.counts.histograms("few numbers", asked, share / 2 * asking.share)
-    again = {name: asked[name] for name in columns_told(first)}
-    second = asking.counts.histograms("few numbers again", again, share / 2 * asking.share)
-    return columns_told({name: first[name].average_with(one) for name, one in second.items()})
+    cost = share / 2 * asking.share
+    first = asking.counts.histograms("few numbers", asked, cost)
+    told = columns_told(first)
+    mixed = {name: one.with_texts(*texts(name, cost)) for name, one in told.items() if votes[name].others}
+    again = {name: asked[name] for name in told if name not in mixed}
+    second = asking.counts.histograms("few numbers again", again, cost)
+    return mixed | columns_told({name: first[name].average_with(one) for name, one in second.items()})
 
 
 def _fine(found: Range, unit: float) -> Ruler:

@@ -154,7 +154,7 @@ def begun_without(
     learned = learn(cells, counts, rows, whole * share, delta)
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)
-    found = Choice.of(counts, table, rows, Spending(left, whole * (1 - counting - share)), trim=True)
+    found = Choice.of(counts, table, rows, Spending(left, whole * (1 - counting - share)), learned)
     released, before, unseen = found.finish(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)

@@ -10,25 +10,29 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
 from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
-from .date_forms import NUMBER_DECIMALS, OF_DIGITS
-from .forms import (
+from .forms.date_forms import NUMBER_DECIMALS, OF_DIGITS
+from .forms.forms import (
     CODE,
+    CODES,
     DECIMALS,
     FORMS,
-    KNOWN,
     MISSING,
+    NEGATIVE,
     PADDED,
+    PAIRS,
     PLACES,
     POINT_ZERO,
-    READ_IN,
     SENTENCE,
     SEVERAL,
-    SHOWN_BY,
     TEXT,
+    WITHOUT_SIGN,
     Form,
 )
+from .forms.read_in import KNOWN, READ_IN, SHOWN_BY
+from .kind import Kind, Numbers, Texts, Times, Words
 from .private_counts import Noisy
 
 _SEEN = 4.0
@@ -37,6 +41,10 @@ _SEEN = 4.0
 _OTHERS_SEEN = 5.0
 """Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
 column without any, noise shows some once in 2,000 times."""
+
+_CODES_SEEN = 3.2
+"""Codes that stand for answers that there are not are each seen from so many deviations on, if all that are
+exceed 5 deviations of their sum: in a column without any, noise shows some once in 2,000 times."""
 
 _MISSING_SEEN = 3.0
 """Missing values are seen from so many deviations on: they are one form, and usual. In a column without any,
@@ -53,73 +61,6 @@ _SHORT = 0.1
 
 _MARKED = 0.02
 """Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A column of numbers.
-
-    Attributes:
-        notation: how they are written.
-        decimals: digits after the point, at most; None for any.
-        padded: whether all have as many, such as 1.50.
-        bare: whether whole ones have no point, such as 74 beside 79.5.
-    """
-
-    notation: str
-    decimals: int | None
-    padded: bool = False
-    bare: bool = False
-
-
-@dataclass(frozen=True)
-class Times:
-    """A column of dates or timestamps.
-
-    Attributes:
-        format: as of `strptime`; a and b are a day and a month, in an order that the values show, and %N is a
-            name of a month, of names that the values show.
-        detail: which parts may have one digit; see `date_forms`.
-        months: the names that stand for %b; empty for those in English.
-    """
-
-    format: str
-    detail: int = 0
-    months: tuple[str, ...] = ()
-
-    @property
-    def timed(self) -> bool:
-        """Whether it holds timestamps."""
-        return "%H" in self.format or "%I" in self.format
-
-
-@dataclass(frozen=True)
-class Words:
-    """A column of well-known words.
-
-    Attributes:
-        words: those that were seen.
-    """
-
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Texts:
-    """A column of other texts.
-
-    Attributes:
-        words: well-known words that were seen among them.
-        sentences: whether most are long.
-        coded: whether most are codes, whose beginnings have a meaning of their own.
-    """
-
-    words: tuple[str, ...]
-    sentences: bool = False
-    coded: bool = False
-
-
-Kind = Numbers | Times | Words | Texts
 
 
 @dataclass(frozen=True)
@@ -171,7 +112,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
             return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
         best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
-    votes = _without_digits(votes)
+    votes = _without_digits(_without_signs(votes))
     missing = float(vote.values[_ONLY_MISSING])
     if missing <= _MISSING_SEEN * vote.sigma:
         missing = 0.0
@@ -181,7 +122,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     def of(kind: Kind) -> Vote:
         others = max(0.0, float(sure[_FILLED].sum()) - _votes_for(kind, sure))
         known = max(_votes_for(kind, votes), records - missing - others, 0.0)
-        return Vote(kind, missing + others, vote.sigma, known, others)
+        return Vote(_with_signs(kind, vote), missing + others, vote.sigma, known, others)
 
     clear = sure if sure[_FILLED].any() else votes
     most = _number_or_date(votes, clear, _OF_ONE_KIND)
@@ -214,6 +155,32 @@ def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
     return float(votes[_FILLED].sum())
 
 
+def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The votes, in which negative numbers are numbers like others."""
+    known = votes.copy()
+    for place, unsigned in WITHOUT_SIGN.items():
+        known[unsigned] += votes[place]
+        known[place] = 0.0
+    return known
+
+
+def _with_signs(kind: Kind, vote: Noisy) -> Kind:
+    """Numbers of which negative ones are seen, or codes alone that stand for answers that there are not."""
+    if not isinstance(kind, Numbers):
+        return kind
+    negative = vote.values[_FAMILIES[NEGATIVE]] / vote.sigma
+    named = np.array([FORMS[place].name in CODES for place in _FAMILIES[NEGATIVE]])
+    # Other notations with a sign are those of columns that show it.
+    sign = KNOWN[kind.notation].sign if kind.notation in KNOWN else ""
+    if sign not in ("", "+") or (negative[~named] > _OTHERS_SEEN).any():
+        return replace(kind, signed=True)
+    seen = named & (negative > _CODES_SEEN)
+    if kind.notation != "{}" or negative[seen].sum() <= _OTHERS_SEEN * math.sqrt(seen.sum()):
+        return kind
+    codes = {float(FORMS[place].name) for place in _FAMILIES[NEGATIVE][seen]}
+    return replace(kind, codes=tuple(sorted(codes)))
+
+
 def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The votes, in which dates of digits are numbers unless most cells are such dates."""
     digits = votes[_DIGITS].sum()
@@ -239,7 +206,9 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
     needed = least * clear[_FILLED].sum()
     numbers, dates = clear[_FAMILIES["number"]].sum(), clear[_FAMILIES["date"]].sum()
     if numbers > needed:
-        return _numbers(_notation(votes, clear), votes, clear)
+        kind = _numbers(_notation(votes, clear), votes, clear)
+        # Others, such as 2A among 13 and 75, are none of this column.
+        return kind if _of_notation(kind.notation, clear).sum() > needed or is_of_unknown_unit(kind) else None
     return _times(votes) if dates > needed else None
 
 
@@ -253,6 +222,8 @@ def _times(votes: NDArray[np.float64]) -> Times:
         )
 
     shown = [form.name for form in cast if rows({form.name}) > _MARKED * rows(formats_read_in(form.name))]
+    # Cells that leave out parts that are zero may each be in another format.
+    shown += [LEFT_OUT] * any(form.startswith("PT") for form in shown)
     best = max(shown, key=lambda name: rows(formats_read_in(name)))
     read = formats_read_in(best)
     return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if rows(read, one) > _SHORT * rows(read)))
@@ -264,6 +235,8 @@ def formats_read_in(form: str) -> set[str]:
     May is the whole name of a month and its short one, and some names are those of other languages too; where
     the first is written 1er other days are as usual; a Z among distances from UTC is one of them.
     """
+    if form in DURATIONS:
+        return {*durations_read_in(form)}
     named = [form, *(form.replace(*one) for one in (("%B", "%b"), ("%N", "%b"), ("%N", "%B")))]
     named += [one.replace("%o", "%d") for one in named]
     return {*named, *([f"{form.removesuffix('%z')}Z"] if form.endswith("%z") else [])}
@@ -277,8 +250,9 @@ def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words |
     if words and not clear[_NO_WORD].any():
         return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
-    coded = families[CODE] - votes[PLACES[Form(CODE, SEVERAL)]] + votes[_ATTACHED].sum()
-    return Texts(words, bool(sentences), bool(coded > all_votes / 2))
+    several, pairs = (votes[PLACES[Form(CODE, name)]] for name in (SEVERAL, PAIRS))
+    coded = families[CODE] - several - pairs + votes[_ATTACHED].sum()
+    return Texts(words, bool(sentences), bool(coded > all_votes / 2), bool(pairs > all_votes / 2))
 
 
 def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
@@ -346,7 +320,8 @@ def _is_of(family: str, form: Form) -> bool:
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
 _PLAIN_NUMBERS = _places(lambda form: form.family == "number" and form.name == "{}")
 _FAMILIES = {
-    family: _places(partial(_is_of, family)) for family in ("number", "date", "word", CODE, TEXT, SENTENCE)
+    family: _places(partial(_is_of, family))
+    for family in ("number", NEGATIVE, "date", "word", CODE, TEXT, SENTENCE)
 }
 _FILLED = _places(lambda form: form.family != MISSING)
 _NO_WORD = _places(lambda form: form.family not in (MISSING, "word"))

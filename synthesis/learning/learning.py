@@ -13,11 +13,12 @@ from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
 from ...common.forms.notation import Notation
 from ...common.forms.spelling import thousands_in
-from .asking import Asking, Rows
+from .asking import PRESENT, Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
-from .forms import FIRST
-from .kinds import Numbers, Texts, Times, Vote, Words, is_of_unknown_unit, kind_voted
+from .forms.forms import FIRST
+from .kind import Numbers, Texts, Times, Words
+from .kinds import Vote, is_of_unknown_unit, kind_voted
 from .of_numbers import learned_numbers
 from .of_texts import different_texts, is_many, learned_labels, learned_texts, learned_words
 from .of_times import learned_times
@@ -30,7 +31,7 @@ _UNITS = 0.05
 """Share of the budget, over the columns, for the units and currencies of those that have an unknown one."""
 
 _ONE_UNIT = 0.95
-"""Numbers have a unit if it is that of so many of them."""
+"""Numbers have a unit if it is that of so many of them, as far as noise lets tell."""
 
 _THOUSANDS = 0.5
 """Numbers are thousands, millions and more if so many of them are; small ones are plain."""
@@ -156,7 +157,8 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
         unit = tuple(part.strip() for part in around[place])
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
-    if known < _ONE_UNIT * vote.filled:
+    least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, noisy.sigma)
+    if not alike or known < least:
         return _by_magnitudes(vote, kind, alike) or vote.instead
     others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
     if others > _OTHER_UNITS_SEEN * deviation:

@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import MOST_SINGLE
+from ...common.data.attributes.texts import is_label
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
-from .columns import Column, listed_numbers, numbers
+from .columns import BLANKS, OTHER, Column, listed_numbers, numbers
 from .few_numbers import few_numbers, may_be_few
-from .kinds import Numbers, Vote
+from .kind import Numbers
+from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
 
@@ -83,7 +85,8 @@ def learned_numbers(
         if unit is not None and name in plain - naming and may_be_few(found[name], unit)
     }
     missing = {name: vote.missing > 0 for name, vote in votes.items()}
-    few = few_numbers(asking, values, single, found, votes, REST)
+    texts = partial(_texts_beside, asking, kinds, delta)
+    few = few_numbers(asking, values, single, found, votes, REST, texts)
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
         if name in naming:
@@ -92,7 +95,7 @@ def learned_numbers(
             columns[name] = None
         elif name in few:
             one = few[name]
-            listed = listed_numbers(name, one.numbers, one.usual, one.missing, bare=kind.bare)
+            listed = listed_numbers(name, one.numbers, one.usual, one.missing, one.texts, bare=kind.bare)
             sigma, cost = float(np.sqrt(np.mean(one.sigmas**2))), REST * asking.share
             counted = Measurement(View((name,)), one.counts, sigma, cost, sigmas=one.sigmas)
             columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
@@ -112,9 +115,19 @@ def learned_numbers(
                 listed = listed_numbers(name, sorted(masses), most, missing[name], bare=kind.bare)
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
-                reading = numbers(name, kind, units[name], found[name], sorted(masses))
-                columns[name] = Column(reading, missing[name])
+                reading = numbers(name, kind, units[name], found[name], sorted({*masses, *kind.codes}))
+                columns[name] = Column(reading, missing[name], signed=kind.signed)
     return columns
+
+
+def _texts_beside(
+    asking: Asking, kinds: Mapping[str, Numbers], delta: float, name: str, cost: float
+) -> tuple[list[str], Noisy]:
+    """The frequent texts among the numbers of a column, such as K among grades, and their rows."""
+    texts, rows = asking.cells.texts_beside(name, kinds[name])
+    listed = [place for place, text in enumerate(texts) if is_label(text) and text not in (*BLANKS, OTHER)]
+    places, noisy = asking.counts.frequent("texts", name, lambda: rows[listed], cost, delta)
+    return [texts[listed[place]] for place in places.tolist()], noisy
 
 
 def _masses(

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.texts import MOST_LABELS, is_label
 from ...common.data.attributes.unmodelled import (
     Dropped,
     Identifier,
@@ -29,19 +28,15 @@ from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, Asking, Rows, tells_missing
 from .cells import Cells
 from .columns import BLANKS, OTHER, Column, categories
-from .forms import PLACES, Form
-from .kinds import Texts, Vote, Words
+from .forms.forms import PLACES, Form
+from .frequent_texts import DIFFERENT_TEXTS, Values, frequent_numbers, frequent_texts, rows_of_known
+from .kind import Texts, Words
+from .kinds import Vote
 from .private_counts import Noisy, PrivateCounts
-
-DIFFERENT_TEXTS = 0.05
-"""Share of a column for the number of its different texts; the rest finds the frequent ones."""
 
 _FILLED_SEEN = 3.0
 """A column has values if they exceed so many deviations of their noise: in one without any, noise shows some
 once in 700 times."""
-
-Values = tuple[list[str], NDArray[np.int64]]
-"""The different texts of a column, and the rows of each."""
 
 FORM_OF_NAMES = 0.2
 """Share of a column of names for their form."""
@@ -52,14 +47,8 @@ _NAMES_READ = 10_000
 _ONE_PATTERN = 0.5
 """Names have a form if it is that of so many rows."""
 
-BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
-"""Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
-
 _MANY_TEXTS = 100.0
 """More different texts than this are too many to be listed."""
-
-_BEGINNING_SEEN = 4.0
-"""A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
 
 _UNIQUE = 0.9
 """A column names its records if nearly so many of its texts differ."""
@@ -130,7 +119,11 @@ def learned_texts(
         unique = share >= _UNIQUE
         values = asking.cells.values(name)
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
-        found = _frequent(asking, name, values, coded, *part)
+        nearest = False
+        if kind.pairs and not unique:
+            found, nearest = frequent_numbers(asking, name, values, vote.filled, delta)
+        else:
+            found = frequent_texts(asking, name, values, coded, *part)
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
@@ -147,17 +140,21 @@ def learned_texts(
             squares = sum(sigma**2 for _, sigma in found.values())
             spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
             rest = float(asking.records - vote.missing - counts.sum())
-            other = bool(rest > spread)
+            other = bool(rest > spread) and not nearest
             unlisted = (
                 SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
             )
-            column = categories(name, list(found), counts, vote.missing > 0, other, prefixes=coded)
+            column = categories(
+                name, list(found), counts, vote.missing > 0, other, prefixes=coded, nearest=nearest
+            )
             columns[name] = replace(
                 column,
                 unlisted=float(unlisted),
                 merged=rest if other else 0.0,
                 # Beginnings are not counted apart from all longer texts that are listed.
-                counted=None if coded else _count_codes(column, found, vote, asking.rows, asking.share),
+                counted=None
+                if coded or nearest
+                else _count_codes(column, found, vote, asking.rows, asking.share),
             )
     return columns
 
@@ -238,7 +235,7 @@ def _pattern(asking: Asking, name: str, values: Values, least: float, delta: flo
         places, noisy = asking.counts.frequent(
             "forms of names",
             name,
-            partial(_of_patterns, counts, known),
+            partial(rows_of_known, counts, known),
             FORM_OF_NAMES / 2 * asking.share,
             delta / 2,
         )
@@ -247,70 +244,6 @@ def _pattern(asking: Asking, name: str, values: Values, least: float, delta: flo
         if common is not None:
             return common
     return pattern_by_name(name)
-
-
-def _of_patterns(counts: Mapping[str, int], known: Sequence[str]) -> NDArray[np.int64]:
-    return np.array([counts[pattern] for pattern in known], dtype=np.int64)
-
-
-def _frequent(
-    asking: Asking, name: str, values: Values, coded: bool, delta: float, reserved: float = 0.0
-) -> dict[str, tuple[float, float]]:
-    """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
-
-    Args:
-        asking: the means.
-        name: of the column.
-        values: its different texts, and the rows of each.
-        coded: whether beginnings are looked for.
-        delta: with which texts of one row may be found.
-        reserved: share of the column that something else takes.
-
-    Returns:
-        Text -> rows that have it and no longer one of these, and the deviation of their noise.
-    """
-    texts, rows = values
-    lengths = (0, *BEGINNINGS) if coded else (0,)
-    share = (1 - DIFFERENT_TEXTS - reserved) * asking.share
-    found: dict[str, tuple[float, float]] = {}
-    for length in lengths:
-        part = (
-            share
-            if len(lengths) == 1
-            else share * (WHOLE_CODES if not length else (1 - WHOLE_CODES) / len(BEGINNINGS))
-        )
-        known, counts = _begun(texts, rows, length)
-        possible = [place for place, text in enumerate(known) if is_label(text)]
-        places, noisy = asking.counts.frequent(
-            "texts", name, partial(_rows_of, counts, possible), part, delta / len(lengths)
-        )
-        kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
-        stated = {known[possible[int(places[place])]]: float(noisy.values[place]) for place in kept}
-        if length:
-            rest = {text: rows - _within(text, found) for text, rows in stated.items() if text not in found}
-            stated = {text: rows for text, rows in rest.items() if rows > _BEGINNING_SEEN * noisy.sigma}
-        found |= {text: (rows, noisy.sigma) for text, rows in stated.items()}
-    return found
-
-
-def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:
-    """The beginnings of longer texts, each once, and their rows; of no length the texts themselves."""
-    if not length:
-        return texts, rows
-    counts: dict[str, int] = {}
-    for text, count in zip(texts, rows.tolist(), strict=True):
-        if len(text) > length:
-            counts[text[:length]] = counts.get(text[:length], 0) + count
-    return list(counts), np.array(list(counts.values()), dtype=np.int64)
-
-
-def _within(beginning: str, found: Mapping[str, tuple[float, float]]) -> float:
-    """The rows of found texts that begin so."""
-    return sum(rows for text, (rows, _) in found.items() if text.startswith(beginning) and text != beginning)
-
-
-def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    return rows[places]
 
 
 def learned_labels(cells: Cells, counts: PrivateCounts, rows: Rows, cost: float) -> dict[str, Column]:

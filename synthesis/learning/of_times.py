@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
 from ...common.forms.date_formats import months_of, readings, unit_of
+from ...common.forms.zone_names import ZONE_NAMES, zone_named
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
-from .date_forms import CLOCKS, clock_of
-from .kinds import Times, Vote
+from .forms.date_forms import CLOCKS, clock_of
+from .kind import Times
+from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
@@ -105,7 +107,8 @@ def learned_times(
         For each column how it is released; None if too few records were seen anywhere.
     """
     kinds = _settle_months(asking, _settle_orders(asking, kinds))
-    zones = _zones(asking, kinds)
+    kinds, named = _settle_zones(asking, kinds)
+    zones = _zones(asking, kinds) | named
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
     asked = {
         name: partial(_by_day if kind.format in CLOCKS else _by_finest, read[name])
@@ -276,6 +279,20 @@ def _settle_months(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Time
     return settled
 
 
+def _settle_zones(asking: Asking, kinds: Mapping[str, Times]) -> tuple[dict[str, Times], dict[str, str]]:
+    """The formats, with the name of a time zone that most cells have; and the zones whose names alternate."""
+    unknown = {
+        name: partial(asking.cells.zone_names, name) for name, kind in kinds.items() if "%Z" in kind.format
+    }
+    noisy = asking.counts.histograms("names of zones", unknown, OFFSET * asking.share)
+    settled, zones = dict(kinds), {}
+    for name, one in noisy.items():
+        rows = dict(zip(ZONE_NAMES, one.above_noise(_SEEN)[:-1].tolist(), strict=True))
+        written, zones[name] = zone_named(rows)
+        settled[name] = replace(kinds[name], format=kinds[name].format.replace("%Z", written))
+    return settled, zones
+
+
 def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     """The time zones of columns: the declared one, or of the usual distance from UTC; empty for none."""
     written = {
@@ -303,6 +320,8 @@ def _by_offset(asking: Asking, name: str) -> NDArray[np.int64]:
 def _local(asking: Asking, name: str, kind: Times, zone: str) -> NDArray[np.datetime64]:
     """The times of a column in its time zone, shape (N,)."""
     found = asking.cells.times(name, kind)
+    if "%Z" in kind.format:
+        return found
     known = ~np.isnat(found)
     found[known] = Moments(True, Granularity.MICROSECOND, timezone=zone).local(found[known])
     return found

@@ -14,8 +14,8 @@ from dpmosaic.synthesis import one_table
 from dpmosaic.synthesis.learning import choice, first_step, learning, private_counts
 from dpmosaic.synthesis.learning.asking import Asking
 from dpmosaic.synthesis.learning.cells import Cells
-from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form
-from dpmosaic.synthesis.learning.kinds import Texts
+from dpmosaic.synthesis.learning.forms.forms import FORMS, PLACES, Form
+from dpmosaic.synthesis.learning.kind import Texts
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from dpmosaic.synthesis.related import describing
 from support.odd_rows import ROWS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Category = str | int | float | bool
+
+_DIGITS = re.compile("[0-9]{1,9}")
+
+
+def numbers_in(text: str) -> tuple[int, ...]:
+    """The whole numbers in a text."""
+    return tuple(map(int, _DIGITS.findall(text)))
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,8 @@ class CategoricalAttribute(Attribute):
         open: whether a release chooses the categories by partition selection; `categories` are those that
             are known before.
         prefixes: whether a text that is not listed counts as the longest listed text with which it begins.
+        nearest: whether a text of numbers, such as 128/79, that is not listed counts as the listed one with
+            the same between its numbers, to which these are nearest.
         reviewed: see `Attribute`.
         missing: see `Attribute`.
     """
@@ -101,6 +111,7 @@ class CategoricalAttribute(Attribute):
     ordered: bool = field(default=False, kw_only=True)
     open: bool = field(default=False, kw_only=True)
     prefixes: bool = field(default=False, kw_only=True)
+    nearest: bool = field(default=False, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -126,11 +137,12 @@ class CategoricalAttribute(Attribute):
                 "list each once"
             )
         if not all(
-            isinstance(flag, bool) for flag in (self.ordered, self.open, self.prefixes, self.reviewed)
+            isinstance(flag, bool)
+            for flag in (self.ordered, self.open, self.prefixes, self.nearest, self.reviewed)
         ):
             raise DataError(
-                f"attribute {self.name!r}: ordered, open, prefixes and reviewed are true or false; fix the "
-                "domain"
+                f"attribute {self.name!r}: ordered, open, prefixes, nearest and reviewed are true or false; "
+                "fix the domain"
             )
         if (self.other is not None and self.other not in self.categories) or (
             self.open and self.other is None
@@ -188,7 +200,7 @@ class CategoricalAttribute(Attribute):
     def to_json(self) -> list[Category] | dict[str, Any]:
         """The categories, or an object where there is more to say."""
         more: dict[str, Any] = {} if self.other is None else {"other": self.other}
-        more |= {key: True for key in ("ordered", "open", "prefixes") if getattr(self, key)}
+        more |= {key: True for key in ("ordered", "open", "prefixes", "nearest") if getattr(self, key)}
         more |= {"missing": list(self.missing)} if self.missing else {}
         more |= {} if self.reviewed else {"reviewed": False}
         listed = list(self.categories)
@@ -227,7 +239,20 @@ class CategoricalAttribute(Attribute):
         if code < 0 and self.prefixes:
             beginnings = (self.codes.get(text[:length], -1) for length in reversed(range(1, len(text))))
             return next((found for found in beginnings if found >= 0), -1)
+        if code < 0 and self.nearest:
+            numbers = numbers_in(text)
+            alike = self._by_form.get(_DIGITS.sub("0", text), ()) if numbers else ()
+            known = [(math.dist(numbers, listed), code) for listed, code in alike]
+            return min(known, default=(0.0, -1))[1]
         return code
+
+    @cached_property
+    def _by_form(self) -> dict[str, list[tuple[tuple[int, ...], int]]]:
+        """What is between the numbers of listed texts -> these numbers and the code of each."""
+        found: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+        for text, code in self.codes.items():
+            found.setdefault(_DIGITS.sub("0", text), []).append((numbers_in(text), code))
+        return found
 
     def _code_in_list(self, text: str) -> int:
         code = self.codes.get(text)

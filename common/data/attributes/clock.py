@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError
 from ...later import np
 from ..values import RawColumn, text_of
+from .durations import DURATIONS, duration_text, seconds_in, unit_of_durations
 from .moments import Granularity, Moments, Times
 
 if TYPE_CHECKING:
@@ -20,14 +21,20 @@ NUMBERS = "HHMM"
 
 _HALVES = (" AM", "AM", " am", "am")
 
+_HOURS = (" Uhr", " h", " hrs")
+"""What stands behind times of day."""
+
 FORMATS = (
     *(NUMBERS, "HH:MM", "HH:MM:SS", "HH:MM:00", "H:MM", "H:MM:SS", "H:MM:00", "MM:SS"),
     *(f"{hour}:MM:SS.{fraction}" for hour in ("HH", "H") for fraction in ("fff", "ffffff")),
     *(f"{hour}:MM{end}{half}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for half in _HALVES),
     *("HHhMM", "HhMM"),
+    *(f"{hour}:MM{end}{word}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for word in _HOURS),
+    *DURATIONS,
 )
 """How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need; with
-:00 values are whole minutes; with AM or am hours are those of a.m. and p.m. An h stands as in 14h05."""
+:00 values are whole minutes; with AM or am hours are those of a.m. and p.m. An h stands as in 14h05.
+Durations have a letter behind each number."""
 
 _BASIC = 8
 """So many of these are named in a message."""
@@ -35,11 +42,17 @@ _BASIC = 8
 _NUMBER = re.compile(r"(\d{0,4}?)(\d{1,2})(?:\.0*)?")
 _PARTS = re.compile(
     r"(?:0 days )?(?P<first>\d{1,6})[:h](?P<second>\d\d)(?::(?P<third>\d\d)(?:\.(?P<fraction>\d*))?)?"
-    r"(?P<half>[ \u202f]?[AaPp][Mm])?"
+    rf"(?P<half>[ \u202f]?[AaPp][Mm])?(?:{'|'.join(_HOURS)})?"
 )
 
-_MICROSECONDS = {Granularity.MICROSECOND: 1, Granularity.MILLISECOND: 10**3, Granularity.SECOND: 10**6}
-"""Microseconds of the units; otherwise those of a minute."""
+_MICROSECONDS = {
+    **{Granularity.MICROSECOND: 1, Granularity.MILLISECOND: 10**3, Granularity.SECOND: 10**6},
+    **{Granularity.MINUTE: 60 * 10**6, Granularity.HOUR: 3600 * 10**6},
+}
+"""Microseconds of the units."""
+
+_OF_DURATIONS = {1: Granularity.SECOND, 60: Granularity.MINUTE, 3600: Granularity.HOUR}
+"""Seconds of the smallest unit of durations -> what they are counted in."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,8 @@ class Clock(Moments):
     @classmethod
     def of(cls, form: str) -> Clock:
         """What values in one of `FORMATS` are."""
+        if form in DURATIONS:
+            return cls(True, _OF_DURATIONS[unit_of_durations(form)], form)
         fraction = form.count("f")
         if fraction:
             return cls(True, Granularity.MICROSECOND if fraction > 3 else Granularity.MILLISECOND, form)
@@ -66,8 +81,8 @@ class Clock(Moments):
         if self.format not in FORMATS:
             raise DataError(
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "
-                ".fff or .ffffff behind seconds, or AM, am or a blank and one of these, or HHhMM or HhMM; "
-                "fix the domain"
+                ".fff or .ffffff behind seconds, or AM, am or a blank and one of these, or Uhr, or HHhMM or "
+                "HhMM, or of durations such as PTnHnM and nd nh; fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
@@ -130,13 +145,15 @@ class Clock(Moments):
 
     @property
     def _per_unit(self) -> int:
-        return _MICROSECONDS.get(self.granularity, 60 * 10**6)
+        return _MICROSECONDS[self.granularity]
 
     def _microseconds(self, cell: object) -> int | None:
         """The microseconds that a cell states; None if it states none."""
         if isinstance(cell, timedelta):
             return cell // timedelta(microseconds=1) if cell >= timedelta(0) else None
         text = text_of(cell).strip()
+        if self.format in DURATIONS and (whole := seconds_in(text, self.format)) is not None:
+            return whole * 10**6
         hours, minutes, seconds, fraction = 0, 0, 0, ""
         if found := _PARTS.fullmatch(text):
             first, second, third = (int(found[part] or 0) for part in ("first", "second", "third"))
@@ -156,6 +173,8 @@ class Clock(Moments):
 
     def _text(self, microseconds: int) -> str | int:
         seconds, fraction = divmod(microseconds, 10**6)
+        if self.format in DURATIONS:
+            return duration_text(seconds, self.format)
         minutes, second = divmod(seconds, 60)
         hours, minute = divmod(minutes, 60)
         match self.format:
@@ -163,7 +182,8 @@ class Clock(Moments):
                 return hours * 100 + minute
             case "MM:SS":
                 return f"{minutes:02d}:{second:02d}"
-        form, half = self.format, ""
+        form, half = self.format, next((word for word in _HOURS if self.format.endswith(word)), "")
+        form = form.removesuffix(half)
         if self.has_halves:
             half = "PM" if hours % 24 >= 12 else "AM"
             half = half if form[-1] == "M" else half.lower()

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...errors import DataError
+from ...forms.zone_names import ZONE_NAME
 from ...later import np
 from ..values import RawColumn, text_of
 from .attribute import check_pattern
@@ -73,7 +74,8 @@ class Moments:
         granularity: see `Granularity`.
         format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
             write days and months, and `%-H` and `%-I` hours, without a leading zero; `%P` writes am and pm,
-            `Q%q` quarters, as Q1, `%o` days as in French, of which the first is 1er, and `%G-W%V` weeks.
+            `Q%q` and `T%q` quarters, `%Z` the names of a zone, as CET and CEST, `%o` days as in
+            French, of which the first is 1er, and `%G-W%V` weeks.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
         months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
     """
@@ -308,7 +310,9 @@ def time_in_format(text: str, form: str, months: tuple[str, ...] = ()) -> dateti
     if "%V" in form and "%u" not in form:
         text, form = f"{text} 1", f"{form} %u"
     if "%q" in form:
-        text = re.sub("Q([1-4])", lambda quarter: f"Q{3 * int(quarter[1]) - 2:02d}", text)
+        text = re.sub("([QT])([1-4])", lambda one: f"{one[1]}{3 * int(one[2]) - 2:02d}", text)
+    if "%Z" in form:
+        text = ZONE_NAME.sub("UTC", text)
     return datetime.strptime(text, form.replace("%-", "%").replace("%P", "%p").replace("%q", "%m"))
 
 

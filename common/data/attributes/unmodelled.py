@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FIELD = re.compile(r"\{:(0?)([0-9]{0,2})([dx])\}")
-_PATTERN = re.compile(rf"[^{{}}]*{_FIELD.pattern}[^{{}}]*|[^{{}}]*(\{{:0[0-9]{{1,2}}d\}}[^{{}}]*){{2,9}}")
+NETWORK = "10.{:d}.{:d}.{:d}"
+"""The pattern of addresses of the internet, of a network that is nobody's: each number counts to 255."""
+
+_PATTERN = re.compile(
+    rf"[^{{}}]*{_FIELD.pattern}[^{{}}]*|[^{{}}]*(\{{:0[0-9]{{1,2}}d\}}[^{{}}]*){{2,9}}|{re.escape(NETWORK)}"
+)
 
 WHOLE_NUMBERS = "{:d}"
 """The pattern of names that are the numbers themselves."""
@@ -74,7 +79,11 @@ class Identifier:
             match = written.fullmatch(str(name))
             if match is None:
                 raise ValueError("expected a name in the pattern")
-            found.append(int("".join(match.groups()), base))
+            widths = [int(field[2] or 0) for field in _FIELD.finditer(self.pattern)]
+            numbers = [int(part, base) for part in match.groups()]
+            for width, part in zip(widths[1:], numbers[1:], strict=True):
+                numbers[0] = numbers[0] * _ends(width) + part
+            found.append(numbers[0])
         return np.array(found, dtype=np.int64)
 
     def _name(self, number: int) -> str:
@@ -83,7 +92,7 @@ class Identifier:
             return self.pattern.format(number)
         parts = []
         for width in widths[:0:-1]:
-            number, part = divmod(number, 10**width)
+            number, part = divmod(number, _ends(width))
             parts.append(part)
         return self.pattern.format(number, *reversed(parts))
 
@@ -110,6 +119,8 @@ _TIME = re.compile("[0-9]:[0-9]{2}|[0-9]{4}([-/.])[0-9]{2}[-/.][0-9]{2}")
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 """The form of an address."""
 
+_ADDRESS = re.compile(r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.|$)){4}")
+
 EMAILS = "user{:06d}@example.com"
 """The pattern of addresses, of a domain that is nobody's."""
 
@@ -117,6 +128,11 @@ _MOST_FIELDS, _LONGEST_RUN = 9, 99
 
 _OF_ONE_LENGTH = 0.95
 """Numbers without zeros in front have a length if so many of them have it."""
+
+
+def _ends(width: int) -> int:
+    """How far one of several numbers in a name counts, of so many digits, or without a length."""
+    return 10**width if width else 256
 
 
 def pattern_by_name(name: str) -> str:
@@ -133,6 +149,8 @@ def pattern_of_last(name: str) -> str:
         return UUIDS
     if EMAIL.fullmatch(name):
         return EMAILS
+    if _ADDRESS.fullmatch(name):
+        return NETWORK
     if _HEX.fullmatch(name):
         return f"{{:0{len(name)}x}}"
     runs = list(_RUN.finditer(name)) if not set("{}") & set(name) else []

@@ -88,6 +88,9 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
                 "ordered": Key(Truth(), "Whether the order has a meaning."),
                 "open": Key(Truth(), "A release finds further categories."),
                 "prefixes": Key(Truth(), "Other texts count as the longest category that they begin with."),
+                "nearest": Key(
+                    Truth(), "Other texts of numbers count as the category with the nearest ones."
+                ),
                 **_COMMON,
             }
         )

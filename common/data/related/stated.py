@@ -151,4 +151,4 @@ def _lists_keys(attribute: Attribute) -> bool:
     """Whether a column has listed categories alone, each of which may be a key."""
     if not isinstance(attribute, CategoricalAttribute) or "" in attribute.categories:
         return False
-    return attribute.other is None and not attribute.prefixes
+    return attribute.other is None and not (attribute.prefixes or attribute.nearest)

@@ -11,8 +11,8 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.forms.notation import Notation
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.cells import Cells
-from dpmosaic.synthesis.learning.forms import FORMS, NOTATIONS
-from dpmosaic.synthesis.learning.kinds import Numbers, Times
+from dpmosaic.synthesis.learning.forms.forms import FORMS, NOTATIONS
+from dpmosaic.synthesis.learning.kind import Numbers, Times
 
 pytestmark = pytest.mark.slow
 

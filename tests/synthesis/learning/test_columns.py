@@ -12,7 +12,7 @@ from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.synthesis.learning.columns import categories, numbers, trim_bins
-from dpmosaic.synthesis.learning.kinds import Numbers
+from dpmosaic.synthesis.learning.kind import Numbers
 from dpmosaic.synthesis.learning.ranges import Range
 
 RNG = np.random.default_rng(0)

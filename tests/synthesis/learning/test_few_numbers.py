@@ -8,7 +8,8 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.synthesis.learning.asking import Asking, Rows
 from dpmosaic.synthesis.learning.few_numbers import few_numbers
-from dpmosaic.synthesis.learning.kinds import Numbers, Vote
+from dpmosaic.synthesis.learning.kind import Numbers
+from dpmosaic.synthesis.learning.kinds import Vote
 from dpmosaic.synthesis.learning.private_counts import Noisy
 from dpmosaic.synthesis.learning.ranges import Range
 
@@ -70,13 +71,24 @@ def test_cells_without_a_number_are_listed_if_there_are_some(learned):
     assert list(column(learned, numbers).released.categories) == ["", 0, 1, 2]
 
 
-def test_texts_among_few_numbers_are_missing_and_no_usual_number(learned):
-    cells = np.where(np.arange(ROWS) % 8 == 0, "n.d.", np.resize(["0.5", "1.5", "2.0", "2.5", "1.0"], ROWS))
+def test_texts_that_many_rows_have_stand_among_few_numbers(learned):
+    cells = np.where(np.arange(ROWS) % 8 == 0, "n.d.", np.resize(["0.5", "1.5", "2", "2.5", "1"], ROWS))
+    read = column(learned, cells)
+    released, codes = read.finish(read.reading, read.missing, 0)
+    assert released.categories == ("0.5", "1", "1.5", "2", "2.5", "n.d.")
+    coded = codes[read.reading.encode(cells.astype(object))]
+    assert (coded == 5).sum() == (cells == "n.d.").sum()
+    assert read.counted.values == pytest.approx(np.bincount(coded), abs=0.5)
+
+
+def test_texts_that_each_few_rows_have_among_few_numbers_are_missing_and_no_usual_number(learned):
+    texts = [f"n.d. {row}" for row in range(ROWS)]
+    cells = np.where(np.arange(ROWS) % 8 == 0, texts, np.resize(["0.5", "1.5", "2.0", "2.5", "1.0"], ROWS))
     read = column(learned, cells)
     released, codes = read.finish(read.reading, read.missing, 0)
     assert released.categories == ("", 0.5, 1.0, 1.5, 2.0, 2.5)
     coded = codes[read.reading.encode(cells.astype(object))]
-    assert (coded == 0).sum() == (cells == "n.d.").sum()
+    assert (coded == 0).sum() == ROWS // 8
     assert read.counted.values == pytest.approx(np.bincount(coded), abs=0.5)
 
 
@@ -91,7 +103,9 @@ def test_counts_of_a_list_have_all_rows_that_count_as_its_numbers():
     numbers = np.repeat([0.0, 1, 1.5, 2, np.nan], [500, 300, 12, 180, 8])
     asking = Asking(None, Exact(), Rows(1000.0), 1.0)
     within = Range(0.0, 3.0, 1.0, 1.0, True, True)
-    found = few_numbers(asking, {"x": lambda: numbers}, {"x": 1.0}, {"x": within}, {"x": NO_VOTE}, 0.5)["x"]
+    found = few_numbers(asking, {"x": lambda: numbers}, {"x": 1.0}, {"x": within}, {"x": NO_VOTE}, 0.5, None)[
+        "x"
+    ]
     assert (found.numbers, found.usual, found.missing) == ((0, 1, 2), 0, False)
     assert found.counts.tolist() == [520, 300, 180]
     # Nine cells and missing values were counted twice; eight of the ten count as zero.

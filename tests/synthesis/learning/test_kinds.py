@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
-from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form, place_of
-from dpmosaic.synthesis.learning.kinds import Numbers, Texts, Times, Words, kind_voted
+from dpmosaic.synthesis.learning.forms.forms import CODES, FORMS, PLACES, Form, place_of
+from dpmosaic.synthesis.learning.kind import Numbers, Texts, Times, Words
+from dpmosaic.synthesis.learning.kinds import kind_voted
 from dpmosaic.synthesis.learning.private_counts import Noisy
 
 ROWS = 200
@@ -16,6 +17,8 @@ ROWS = 200
 def shape(cell):
     if re.fullmatch("20[0-9]{2}0[1-9]1[0-9]", cell):
         return "\1"
+    if cell in CODES:
+        return f"\x0e{cell}"
     return "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
 
 
@@ -35,7 +38,16 @@ def mixed(**shares):
 
 
 COLUMNS = {
-    "whole numbers": (mixed(**{"5": 0.5, "-17": 0.5}), Numbers("{}", 0, bare=True)),
+    "whole numbers": (mixed(**{"5": 0.5, "-17": 0.5}), Numbers("{}", 0, bare=True, signed=True)),
+    "codes of answers that there are not": (
+        mixed(**{"5": 0.7, "-9": 0.2, "-99": 0.1}),
+        Numbers("{}", 0, bare=True, codes=(-99, -9)),
+    ),
+    "a scale of both signs": (
+        mixed(**{"5": 0.4, "-5": 0.3, "-17": 0.3}),
+        Numbers("{}", 0, bare=True, signed=True),
+    ),
+    "numbers and codes that are none": (mixed(**{"13": 0.7, "2A": 0.3}), Texts(())),
     "numbers with a point and a zero": (mixed(**{"5.0": 0.9, "nothing": 0.1}), Numbers("{}", 0)),
     "one decimal": (mixed(**{"5": 0.1, "5.5": 0.9}), Numbers("{}", 1, bare=True)),
     "one decimal everywhere, as other programs write": (mixed(**{"5.0": 0.1, "5.5": 0.9}), Numbers("{}", 1)),
@@ -54,7 +66,7 @@ COLUMNS = {
     ),
     "parentheses": (
         mixed(**{"500": 0.7, "1,500.50": 0.2, "(1,500)": 0.08, "(5)": 0.02}),
-        Numbers("{:(,}", 2),
+        Numbers("{:(,}", 2, signed=True),
     ),
     "one number in parentheses": (mixed(**{"500": 0.999, "(5)": 0.001}), Numbers("{}", 0, bare=True)),
     "decimal commas": (mixed(**{"3,5": 0.9, "4": 0.1}), Numbers("{,}", 1)),

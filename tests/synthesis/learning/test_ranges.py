@@ -5,7 +5,8 @@ import pytest
 
 from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.synthesis.learning.asking import Asking, Rows
-from dpmosaic.synthesis.learning.kinds import Numbers, Vote
+from dpmosaic.synthesis.learning.kind import Numbers
+from dpmosaic.synthesis.learning.kinds import Vote
 from dpmosaic.synthesis.learning.of_numbers import CLOSER, MAGNITUDES
 from dpmosaic.synthesis.learning.ranges import FINE_CELLS, Range, Ruler, found_range, occupied_cells
 

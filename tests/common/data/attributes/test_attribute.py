@@ -198,8 +198,8 @@ def test_a_domain_file_holds_all_of_an_attribute(attribute):
     [
         ({"other": "c"}, "other names one of the categories"),
         ({"open": True}, "open categories need it"),
-        ({"ordered": "yes"}, "ordered, open, prefixes and reviewed are true or false"),
-        ({"reviewed": 1}, "ordered, open, prefixes and reviewed are true or false"),
+        ({"ordered": "yes"}, "ordered, open, prefixes, nearest and reviewed are true or false"),
+        ({"reviewed": 1}, "ordered, open, prefixes, nearest and reviewed are true or false"),
         ({"missing": ("a",)}, "a category stands among missing too"),
     ],
 )
@@ -307,3 +307,15 @@ def test_what_is_absent_is_written_as_a_category_a_code_or_an_empty_cell():
         )
     ]
     assert written == [["absent"], [3], [None]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), min_size=1, max_size=6, unique=True))
+def test_a_text_of_numbers_counts_as_the_nearest_that_is_listed(pairs):
+    listed = tuple(f"{first}/{second}" for first, second in pairs)
+    read = CategoricalAttribute("x", (*listed, "other"), other="other", nearest=True)
+    cells = [*listed, "128/79", "128-79", "n.d."]
+    nearest = min(range(len(pairs)), key=lambda place: math.dist(pairs[place], (128, 79)))
+    *known, code, other, text = read.encode(np.array(cells, dtype=object)).tolist()
+    assert known == list(range(len(listed)))
+    assert math.dist(pairs[code], (128, 79)) == math.dist(pairs[nearest], (128, 79))
+    assert (other, text) == (len(listed), len(listed))

@@ -10,16 +10,13 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...common.data.values import NOT_AVAILABLE
-from ...common.forms.date_formats import date_in
-from ...common.forms.notation import Notation
-from ...common.forms.spelling import TYPED, UNKNOWN, spelling_of
-from ...party.sources.sql import quote
+from ....common.data.values import NOT_AVAILABLE
+from ....common.forms.date_formats import date_in
+from ....common.forms.spelling import UNKNOWN, spelling_of
+from ....party.sources.sql import quote
 from .date_forms import (
     DATES,
+    LATE_DATES,
     OF_DIGITS,
     RARE_DATES,
     clock_in,
@@ -31,8 +28,9 @@ from .date_forms import (
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
 
-SEVERAL = "several"
-"""The name of the form of codes of several numbers, such as 120/80, whose beginnings mean nothing."""
+SEVERAL, PAIRS = "several", "pairs"
+"""The names of the forms of codes of several numbers, such as 2019/20, whose beginnings mean nothing, and of
+two or three small numbers alone, such as 120/80."""
 
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
@@ -104,6 +102,9 @@ RARE_DETAILS = (0, 1, 2, 3, DECIMALS + 1)
 EITHER = "9,999"
 """In place of a notation: a comma before three digits, which may be of `{:,}` or of `{,}`."""
 
+LATE_DETAILS = {notation: (4, 5, 6) for notation in ("{}¤", "{,}¤", "{} ¤", "{,} ¤")}
+"""More decimals of some, such as of coordinates in degrees."""
+
 WORDS = tuple(
     spelled
     for word in (
@@ -115,12 +116,21 @@ WORDS = tuple(
 """Words that are looked for by name, since everybody knows them."""
 
 
+NEGATIVE = "negative"
+"""The family of forms of numbers alone with a minus before them, by notation, and of `CODES`."""
+
+CODES = tuple(
+    map(str, (*range(-9, 0), *range(-99, -95), -88, -77, -66, *range(-999, -994), -888, -777, -666, -9999))
+)
+"""Negative numbers that stand for answers that there are not, such as refused; each has a form."""
+
+
 @dataclass(frozen=True)
 class Form:
     """What a cell looks like.
 
     Attributes:
-        family: "missing", "text", "sentence", "number", "code", "word" or "date".
+        family: "missing", "text", "sentence", "number", "negative", "code", "word" or "date".
         name: the notation of a number, the word, or the format of a date.
         detail: decimals of a number; of a date see `date_forms`.
     """
@@ -151,26 +161,44 @@ FORMS = (
     *(Form(CODE, notation) for notation in PADDED.values()),
     *(Form("date", form, detail) for form, detail in RARE_DATES),
     Form(CODE, SEVERAL),
+    *(Form("date", form, detail) for form, detail in LATE_DATES),
+    *(Form("number", notation, decimals) for notation, more in LATE_DETAILS.items() for decimals in more),
+    *(
+        Form(NEGATIVE, notation, decimals)
+        for notation in ("{}", "{,}")
+        for decimals in range(POINT_ZERO, DECIMALS + 2)
+    ),
+    Form(CODE, PAIRS),
+    *(Form(NEGATIVE, code, decimals) for code in CODES for decimals in (0, POINT_ZERO)),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
 FIRST = len(_FIRST_FORMS)
 """Noise of so many forms is drawn alone, so that what a seed draws for these stays when there are more."""
 
-KNOWN = {notation: Notation(notation) for notation in (*NOTATIONS, *RARE_NOTATIONS, *EXPONENTS)}
-"""The notations that a column can have; the first of several that read the same numbers is chosen."""
-
 PLACES = {form: place for place, form in enumerate(FORMS)}
+
+WITHOUT_SIGN = {
+    place: PLACES[Form("number", "{}" if form.name in CODES else form.name, form.detail)]
+    for form, place in PLACES.items()
+    if form.family == NEGATIVE
+}
+"""Place of a form of negative numbers -> that of the form of others."""
 
 _BLANKS = frozenset(NOT_AVAILABLE)
 _LONG = "\0"
 _EXPONENT = re.compile(r"[-+]?[09]+(?:(?P<mark>[.,])(?P<decimals>[09]*))?(?P<exponent>[eE])[-+]?[09]+")
 _LONGEST_CODE = 12
+_OF_CODE = "\x0e"
+"""What the shape of one of `CODES` begins with."""
+
 _FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{15}"
 """The shape of whole numbers that are keys, such as of cards, or digests beyond all grids; and these."""
 
+_CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _SEVERAL = re.compile("[09][/:x×*][09]")
+_PAIRS = re.compile("[09]{1,3}( ?[/:x×*] ?[09]{1,3}){1,2}")
 
 
 def shape_sql(text: str) -> str:
@@ -181,6 +209,8 @@ def shape_sql(text: str) -> str:
     """
     return (
         f"CASE WHEN {text} IS NULL THEN '' "
+        f"WHEN starts_with({text}, '-') AND regexp_full_match({text}, {quote(_CODE_PATTERN)}) "
+        f"THEN chr({ord(_OF_CODE)}) || {text} "
         f"WHEN length({text}) > {LONGEST_WORD} THEN chr(0) {digits_sql(text)} {clock_sql(text)} "
         f"{part_of_year_sql(text)} "
         f"WHEN length({text}) > 15 AND regexp_full_match({text}, {quote(_FAR_DIGITS)}) "
@@ -201,6 +231,8 @@ def _form(shape: str) -> Form:
         return Form(MISSING)
     if shape in OF_DIGITS:
         return Form("date", *OF_DIGITS[shape])
+    if shape[0] == _OF_CODE:
+        return Form(NEGATIVE, shape[1:].removesuffix(".0"), POINT_ZERO if shape.endswith(".0") else 0)
     clock = clock_in(shape)
     if clock is not None:
         return Form("date", *clock)
@@ -235,8 +267,11 @@ def _number(shape: str) -> Form | None:
     commas = [replace(way, decimal_comma=way.decimal_comma or not decimals) for way in ways]
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
         if way.pattern in RARE_NOTATIONS:
-            rare = abs(decimals) if abs(decimals) in RARE_DETAILS else RARE_DETAILS[-1]
+            known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
+            rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]
             return Form("number", way.pattern, rare)
+        if way.pattern in ("{}", "{,}") and shape[0] == "-":
+            return Form(NEGATIVE, way.pattern, decimals)
         if way.pattern in NOTATIONS:
             return Form("number", way.pattern, decimals)
     return None
@@ -252,93 +287,8 @@ def _date(shape: str) -> Form:
     date = date_in(shape)
     if date is not None:
         return Form("date", *date)
+    if _PAIRS.fullmatch(shape):
+        return Form(CODE, PAIRS)
     if len(shape) > _LONGEST_CODE or " " in shape:
         return Form(TEXT)
     return Form(CODE, SEVERAL if _SEVERAL.search(shape) else "")
-
-
-_UNLISTED = -1
-"""In place of one of the following features: a unit that is not listed."""
-
-
-def _features(name: str) -> tuple[str, str, bool, str]:
-    """The sign and the mark of a notation, whether it has a decimal comma, and its exponent."""
-    known = KNOWN[name]
-    return known.sign, known.mark, known.decimal_comma, known.exponent
-
-
-def _is_read(known: Notation, name: str) -> bool | None:
-    """Whether numbers in another notation are read in one; None if whole ones are.
-
-    Small numbers have no mark, and positive ones no sign; whole ones no point, and perhaps nothing around.
-    """
-    if name == EITHER:
-        by_comma = known.mark == "," or (known.decimal_comma and known.mark in ("", "."))
-        return by_comma and not any(known.around)
-    other = KNOWN[name]
-    if other.mark not in ("", known.mark) or other.sign not in ("", "+", known.sign):
-        return False
-    if other.around != known.around and not _is_alike(known, other):
-        return None if name == "{}" else False
-    if known.exponent and not other.exponent:
-        return None
-    return other.decimal_comma == known.decimal_comma or None
-
-
-def _is_alike(known: Notation, other: Notation) -> bool:
-    """Whether what is around numbers is the same but for blanks, or on the side of a unit not listed."""
-    typed = [tuple(part.translate(TYPED) for part in one.around) for one in (known, other)]
-    sides = [tuple(map(bool, one.around)) for one in (known, other)]
-    return typed[0] == typed[1] or (UNKNOWN in known.pattern and sides[0] == sides[1])
-
-
-def _read_in(notation: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    known = KNOWN[notation]
-    whole = {0: 0, 3: 0} if known.mark == "." else {0: 0}
-    found = []
-    for name, places in _BY_NOTATION.items():
-        read = _is_read(known, name)
-        for place in places if read is not False else ():
-            decimals = FORMS[place].detail if read else whole.get(FORMS[place].detail)
-            if name == EITHER and known.decimal_comma:
-                decimals = 3
-            if name in EXPONENTS and notation not in EXPONENTS:
-                decimals = DECIMALS + 1
-            if decimals is not None:
-                # Only other programs write 1.0 for 1.
-                found.append((place, decimals if notation == "{}" else abs(decimals)))
-    places, decimals = np.array(found, dtype=np.intp).T
-    return places, decimals
-
-
-def _shown_by(notation: str) -> list[NDArray[np.intp]]:
-    features = _features(notation)
-    # What is around a number is shown by most of them, and so are the marks between thousands.
-    shown: tuple[str | bool, ...] = features[:1] if any(KNOWN[notation].around) else features
-    return [
-        np.array([place for place in READ_IN[notation][0] if _shows(FORMS[place].name, which, feature)])
-        for which, feature in (*enumerate(shown), (_UNLISTED, UNKNOWN in notation))
-        if feature
-    ]
-
-
-def _shows(name: str, which: int, feature: str | bool) -> bool:
-    """Whether numbers show a feature of their notation; a comma before three digits shows either kind."""
-    if which == _UNLISTED:
-        return UNKNOWN in name
-    return which == 2 or feature == "," if name == EITHER else _features(name)[which] == feature
-
-
-_BY_NOTATION: dict[str, list[int]] = {}
-for _one in FORMS:
-    if _one.family == "number":
-        _BY_NOTATION.setdefault(_one.name, []).append(PLACES[_one])
-
-READ_IN = {notation: _read_in(notation) for notation in KNOWN} | {
-    notation: (np.array([PLACES[Form("number", "{}")], PLACES[Form(CODE, notation)]]), np.zeros(2, np.intp))
-    for notation in PADDED.values()
-}
-"""Notation -> the places of forms whose numbers are read in it, and the decimals as which they count."""
-
-SHOWN_BY = {notation: _shown_by(notation) for notation in KNOWN}
-"""Notation -> for each thing that sets it apart, the places of the forms that show it."""

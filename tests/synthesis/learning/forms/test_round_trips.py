@@ -15,8 +15,16 @@ from dpmosaic.common.forms.date_formats import SHORT_DAY, readings, short, unit_
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.common.forms.notation import Notation
 from dpmosaic.synthesis.learning.cells import _number_sql
-from dpmosaic.synthesis.learning.date_forms import CLOCKS, DATES, RARE_DATES, clock_of, time_sql
-from dpmosaic.synthesis.learning.forms import FORMS, KNOWN, READ_IN, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms.date_forms import (
+    CLOCKS,
+    DATES,
+    LATE_DATES,
+    RARE_DATES,
+    clock_of,
+    time_sql,
+)
+from dpmosaic.synthesis.learning.forms.forms import FORMS, WITHOUT_SIGN, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms.read_in import KNOWN, READ_IN
 from dpmosaic.synthesis.learning.kinds import formats_read_in
 
 pytestmark = pytest.mark.slow
@@ -79,7 +87,8 @@ def test_numbers_come_back_in_every_notation(connection, form, decimals, units, 
     if notation.exponent:
         number = float(f"{number:.{decimals}e}")
     text = written(number, decimals, pattern)
-    assert place_of(asked(connection, shape_sql("cell"), text)) in READ_IN[form][0]
+    place = place_of(asked(connection, shape_sql("cell"), text))
+    assert WITHOUT_SIGN.get(place, place) in READ_IN[form][0]
     assert asked(connection, _number_sql("cell", pattern), text) == number
     numbers, unreadable = read_numbers("x", [text], notation)
     assert (numbers.tolist(), unreadable.any()) == ([number], False)
@@ -91,7 +100,7 @@ FIRST, LAST = datetime(1970, 1, 1), datetime(2068, 12, 31, 23, 59, 59)
 
 @settings(deadline=None, max_examples=300)
 @given(
-    st.sampled_from([one for one in (*DATES, *RARE_DATES) if not one[0].endswith("Z")]),
+    st.sampled_from([one for one in (*DATES, *RARE_DATES, *LATE_DATES) if not one[0].endswith("Z")]),
     st.datetimes(FIRST, LAST),
     st.integers(0, 2),
     st.sampled_from(CALENDARS),
@@ -99,7 +108,8 @@ FIRST, LAST = datetime(1970, 1, 1), datetime(2068, 12, 31, 23, 59, 59)
 def test_dates_come_back_in_every_form(connection, formed, time, order, months):
     form, detail = formed
     time = time.replace(microsecond=time.microsecond // 1000 * 1000 if "%L" in form else time.microsecond)
-    orders = list(readings(form))
+    # Short numbers with points between them, such as 1.2.3, are of versions.
+    orders = [form] if form.startswith("%d.%m.%y") and detail & SHORT_DAY else list(readings(form))
     named = orders[order % len(orders)]
     if form in CLOCKS:
         moments, of_day = (
@@ -111,6 +121,7 @@ def test_dates_come_back_in_every_form(connection, formed, time, order, months):
         return
     else:
         months, named = (months, named.replace("%N", "%b")) if "%N" in form else ((), named)
+        named = named.replace("%Z", "CEST")
         timed = "%H" in form or "%I" in form
         granularity = Granularity.MICROSECOND if timed else Granularity(unit_of(form))
         moments = Moments(timed, granularity, short(named, detail), months=months)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...common.data.attributes.clock import FORMATS, Clock
-from ...common.forms.date_formats import (
+from ....common.data.attributes.clock import FORMATS, Clock
+from ....common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
+from ....common.forms.date_formats import (
     DAYS_OF_DIGITS,
+    LATE_FORMATS,
     OF_DIGITS_ALONE,
     OF_YEAR,
     PARTS_OF_YEAR,
@@ -17,7 +19,8 @@ from ...common.forms.date_formats import (
     USUAL_FORMATS,
     with_details,
 )
-from ...party.sources.sql import quote
+from ....common.forms.zone_names import ZONE_NAMES
+from ....party.sources.sql import quote
 
 _YEAR, _MONTH, _DAY = "(19|20)[0-9]{2}", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
 _PATTERNS = {
@@ -45,10 +48,11 @@ _PART, _HALF = ":[0-5][0-9]", "(0?[1-9]|1[0-2])"
 _CLOCK = (
     rf"[0-9]{{1,4}}({_PART}){{1,2}}|[0-9]{{1,2}}({_PART}){{2}}[.]([0-9]{{3}}){{1,2}}"
     rf"|{_HALF}({_PART}){{1,2}} ?([AP]M|[ap]m)|[0-9]{{1,2}}h[0-5][0-9]"
+    rf"|[0-9]{{1,2}}({_PART}){{1,2}} (Uhr|hrs|h)"
 )
 _SHAPE_OF_CLOCK = re.compile(
     _OF_CLOCK + r"(?P<hours>[09]{1,4})(?P<middle>[:h])[09]{2}(?P<end>(?::[09]{2})?(?:\.[09]+)?)"
-    r"(?P<half>(?: ?[APap][Mm])?)"
+    r"(?P<half>(?: ?[APap][Mm]| Uhr| hrs| h)?)"
 )
 
 
@@ -63,9 +67,14 @@ def _clock_format(name: str) -> str:
     return written
 
 
-CLOCKS = {_clock_format(name): name for name in FORMATS if re.match("H[:h]", name) and ":00" not in name}
+CLOCKS = {
+    **{_clock_format(name): name for name in FORMATS if re.match("H[:h]", name) and ":00" not in name},
+    **{name: name for name in DURATIONS},
+}
 """Format -> how a `Clock` calls it, of times of day and durations, which have no date."""
 
+
+_LATE_CLOCKS = tuple(form for form in CLOCKS if form in DURATIONS or form.endswith((" Uhr", " h", " hrs")))
 
 DATES = (
     *USUAL_FORMATS,
@@ -77,9 +86,12 @@ DATES = (
 RARE_DATES = tuple(
     one
     for one in (*with_details(tuple(CLOCKS)[2:]), *RARE_FORMATS, OF_DIGITS["\7"], OF_DIGITS["\b"])
-    if one not in DATES
+    if one not in DATES and one[0] not in _LATE_CLOCKS
 )
 """Others; see `forms.FIRST`."""
+
+LATE_DATES = (*with_details(_LATE_CLOCKS), *LATE_FORMATS)
+"""The last ones."""
 
 _CLOCK_NAMED = {name: form for form, name in CLOCKS.items()}
 
@@ -124,6 +136,8 @@ def time_sql(text: str, form: str, months: Sequence[str] = ()) -> str:
         form: as of `Moments`, or one of `CLOCKS`.
         months: the names of months, if they are not in English.
     """
+    if form in DURATIONS:
+        return _duration_sql(text, form)
     if form in CLOCKS:
         return _clock_time_sql(text)
     if form.startswith("%Y%m"):
@@ -132,8 +146,12 @@ def time_sql(text: str, form: str, months: Sequence[str] = ()) -> str:
         text, form = f"regexp_replace({text}, '^1er ', '1 ')", form.replace("%o", "%d")
     if "%V" in form and "%u" not in form:
         text, form = f"{text} || ' 1'", f"{form} %u"
+    letter = "T" if "T%q" in form else "Q"
     for quarter in range(1, 5) if "%q" in form else ():
-        text = f"replace({text}, 'Q{quarter}', 'Q{3 * quarter - 2:02d}')"
+        text = f"replace({text}, '{letter}{quarter}', '{letter}{3 * quarter - 2:02d}')"
+    if "%Z" in form:
+        named = quote(f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)")
+        text, form = f"regexp_replace({text}, {named}, '\\2')", form.replace(" %Z", "")
     if months:
         text, form = _numbered_sql(text, months), re.sub("%[bB]", "%m", form)
     return f"try_strptime({text}, {quote(form.replace('%q', '%m').replace('%P', '%p'))})"
@@ -151,7 +169,10 @@ def _numbered_sql(text: str, months: Sequence[str]) -> str:
 
 def _clock_time_sql(text: str) -> str:
     """The SQL expression of the time that a text of a clock states, from 1970 on; NULL if it states none."""
-    parts = quote(r"^([0-9]{1,4})[:h]([0-5][0-9])(:([0-5][0-9])(\.([0-9]{3}|[0-9]{6}))?)?( ?([AaPp])[Mm])?$")
+    parts = quote(
+        r"^([0-9]{1,4})[:h]([0-5][0-9])(:([0-5][0-9])(\.([0-9]{3}|[0-9]{6}))?)?"
+        "( ?([AaPp])[Mm]| Uhr| hrs| h)?$"
+    )
     half = f"lower(regexp_extract({text}, {parts}, 8))"
     hours, minutes, seconds = (
         f"try_cast(regexp_extract({text}, {parts}, {group}) AS BIGINT)" for group in (1, 2, 4)
@@ -166,11 +187,22 @@ def _clock_time_sql(text: str) -> str:
     )
 
 
+def _duration_sql(text: str, form: str) -> str:
+    """The SQL expression of the time that a duration states, from 1970 on; NULL if there is none."""
+    pattern = quote(pattern_of(form))
+    seconds = " + ".join(
+        f"coalesce(try_cast(regexp_extract({text}, {pattern}, {group}) AS BIGINT), 0) * {unit}"
+        for group, (_, unit) in enumerate(parts_of(form), start=1)
+    )
+    return f"CASE WHEN regexp_matches({text}, {pattern}) THEN make_timestamp(({seconds}) * 1000000) END"
+
+
 def clock_in(shape: str) -> tuple[str, int] | None:
     """The format and the detail of cells of a shape; None if they are no times of day or durations."""
     match = _SHAPE_OF_CLOCK.fullmatch(shape)
     if match is None:
-        return None
+        duration = form_of(shape)
+        return None if duration is None else (duration, 0)
     half = match["half"].replace("P", "A").replace("p", "a")
     end = match["end"].replace("0", "9").replace(":99", ":SS").replace("9", "f")
     form = _CLOCK_NAMED[f"H{match['middle']}MM{end}{half}"]
@@ -185,5 +217,7 @@ def clock_of(form: str, detail: int, *, seconds: bool) -> Clock:
         detail: whether hours may have one digit.
         seconds: whether some are no whole minutes.
     """
+    if form in DURATIONS:
+        return Clock.of(form)
     written = CLOCKS[form] if seconds or ".f" in CLOCKS[form] else CLOCKS[form].replace("SS", "00")
     return Clock.of(written if detail & SHORT_HOUR else f"H{written}")

@@ -10,8 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
-from dpmosaic.synthesis.learning.date_forms import OF_DIGITS
-from dpmosaic.synthesis.learning.forms import FORMS, LONGEST_WORD, POINT_ZERO, Form, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms.date_forms import OF_DIGITS
+from dpmosaic.synthesis.learning.forms.forms import (
+    CODES,
+    FORMS,
+    LONGEST_WORD,
+    POINT_ZERO,
+    Form,
+    place_of,
+    shape_sql,
+)
 
 MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
 
@@ -31,7 +39,11 @@ CELLS = {
     "-": MISSING,
     "0": number("{}"),
     "5": number("{}"),
-    "-17": number("{}"),
+    "-17": Form("negative", "{}", 0),
+    "-17.50": Form("negative", "{}", 2),
+    "-0,5": Form("negative", "{,}", 1),
+    "-99": Form("negative", "-99", 0),
+    "-9.0": Form("negative", "-9", POINT_ZERO),
     "+5": number("{:+}"),
     "0.5": number("{}", 1),
     ".25": number("{}", 2),
@@ -185,8 +197,8 @@ CELLS = {
     "23:59:59": date("%H:%M:%S"),
     "14h05": date("%Hh%M"),
     "130:05": date("%H:%M"),
-    "10:75": Form("code", "several"),
-    "1:2:3": Form("code", "several"),
+    "10:75": Form("code", "pairs"),
+    "1:2:3": Form("code", "pairs"),
     "\4ab": TEXT,
     "\4:1": CODE,
     "true": Form("word", "true"),
@@ -234,6 +246,8 @@ def shape(cell):
             usual = re.fullmatch(r"(19|20)[0-9]+|[0-9]{1,2}\.(19|20)[0-9]{2}", text)
             if usual and f"{datetime.strptime(text, form):{written}}" == text:
                 return digits
+    if cell.removesuffix(".0") in CODES:
+        return f"\x0e{cell}"
     nines = "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
     if is_part_of_a_year(cell):
         return "\6" + nines
