@@ -24,7 +24,7 @@ from ...measurers.measurer import Measurer
 from ...pgm.model import MarkovRandomField
 from ...pgm.structure.zeros import zeros_of
 from ...pgm.supplemented import SupplementedModel
-from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
+from ...work.limits import affords_larger, attributes_adjusted, larger_scored, rows_drawn, words_multiplied
 from ..parts.allocation import EXPECTED_L1, allocate
 from ..parts.steps import PublicFacts
 from .budget_split import Measuring, Splitting
@@ -71,15 +71,21 @@ class GroupedRounds:
         self._candidates = Candidates(known)
         self._splitting = splitting
         self._workload = workload
+        self._in_groups = {*counted_in_groups(measuring.measurer, workload.cliques, seconds)}
         self._seconds = seconds
         self._stream = stream
 
     def of_workload(self) -> list[Clique]:
-        """Interactions in the model and pairs outside it, of codes or groups."""
+        """Interactions in the model, pairs outside it, of codes or groups, and the workload's in groups."""
         known = self._known
         codes = [*known.chosen, *pairs_outside(known)]
         of_codes = [clique for clique in codes if not known.view(clique).interaction]
-        return [*known.ones, *of_codes, *pairs_beside(known)]
+        larger = [clique for clique in known.beside if clique in self._in_groups]
+        return [*known.ones, *of_codes, *pairs_beside(known), *larger]
+
+    def beyond_workload(self) -> list[Clique]:
+        """The selected interactions of three and more attributes that no workload names."""
+        return [c for c in self._known.beside if len(c) > 2 and c not in self._in_groups]
 
     def pairs(self, model: MarkovRandomField) -> None:
         """Scores pairs of which single codes would tell little; measures those of which groups tell more."""
@@ -139,7 +145,7 @@ class GroupedRounds:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
         self._candidates.learn_profiles(model)
         for number, order in enumerate(SETTINGS.orders, start=1):
-            wanted = self._grouped_candidates(order, self._workload.cliques)
+            wanted = self._grouped_candidates(order, {*self._workload.cliques} - self._in_groups)
             if not wanted:
                 continue
             rows = self._draw(model)
@@ -189,9 +195,34 @@ class GroupedRounds:
         self._measuring.measure(chosen, allocate(self._measuring.budget(_STEP), sizes), _STEP)
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
-        """The interactions with the largest gains, so many that the workload's error rises little."""
+        """The interactions with the largest gains: of the workload, and others that add little to its error."""
+        own = self._select_own([clique for clique in scored if clique in self._in_groups])
+        return [
+            *own,
+            *self._select_others([clique for clique in scored if clique not in self._in_groups], own),
+        ]
+
+    def _select_own(self, scored: Sequence[Clique]) -> list[Clique]:
+        """The interactions of the workload that are worth measuring."""
+        if not scored:
+            return []
         cliques, total = self.of_workload(), self._budget_left
-        before = [clique for clique in self._known.beside if len(clique) > 2]
+        gains = self._splitting.gains([*cliques, *scored], total)[-len(scored) :]
+        worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
+        while worth:
+            parts, _ = self._splitting.split([*cliques, *worth], total)
+            kept = self._telling(worth, parts)
+            if len(kept) == len(worth):
+                break
+            worth = kept
+        return worth
+
+    def _select_others(self, scored: Sequence[Clique], own: Sequence[Clique]) -> list[Clique]:
+        """Interactions that no workload names, so many that its error rises little; some of its are selected."""
+        if not scored:
+            return []
+        cliques, total = [*self.of_workload(), *own], self._budget_left
+        before = self.beyond_workload()
         gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
         worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
         while worth:
@@ -219,6 +250,17 @@ def orders_of(facts: PublicFacts) -> tuple[int, ...]:
     """The numbers of attributes that are counted in groups: pairs only if some are large."""
     sizes = sorted(facts.domain.sizes)[-2:]
     return (2, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
+
+
+def counted_in_groups(facts: PublicFacts, cliques: Iterable[Clique], seconds: float) -> list[Clique]:
+    """Those of a workload's cliques and their parts that are no candidates in codes, since noise hides these.
+
+    They are of three attributes and more, and larger than groups may be.
+    """
+    if not (facts.scores_exactly and affords_larger(facts.domain, facts.record_count, seconds)):
+        return []
+    most = most_cells(facts)
+    return [c for c in cliques if len(c) in SETTINGS.orders and facts.domain.cells(c) > most]
 
 
 def most_scored(records: int, rho: float, seconds: float) -> int:

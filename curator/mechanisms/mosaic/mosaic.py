@@ -59,7 +59,7 @@ from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .grouped_rounds import most_cells, most_scored, orders_of
+from .grouped_rounds import counted_in_groups, most_cells, most_scored, orders_of
 from .grouping import groups_within
 from .run import Run
 from .settings import SETTINGS
@@ -136,7 +136,12 @@ class Mosaic(GaussianMechanism):
     def _affordable_candidates(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        useful = [c for c in measurable_cliques(facts, found) if least_noise(facts, c) <= SETTINGS.useless]
+        in_groups = {*counted_in_groups(facts, found, self.seconds)}
+        useful = [
+            clique
+            for clique in measurable_cliques(facts, found)
+            if clique not in in_groups and least_noise(facts, clique) <= SETTINGS.useless
+        ]
         return tuple(affordable(facts.domain, facts.record_count, useful, self.seconds))
 
 
