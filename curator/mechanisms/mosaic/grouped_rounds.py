@@ -24,22 +24,19 @@ from ...measurers.measurer import Measurer
 from ...pgm.model import MarkovRandomField
 from ...pgm.structure.zeros import zeros_of
 from ...pgm.supplemented import SupplementedModel
-from ...work.limits import affords_larger, attributes_adjusted, larger_scored, rows_drawn, words_multiplied
-from ..parts.allocation import EXPECTED_L1, allocate
+from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
+from ..parts.allocation import allocate
 from ..parts.steps import PublicFacts
 from .budget_split import Measuring, Splitting
 from .components import Array
 from .few_groups import pairs_in_few_groups
-from .grouping import Candidates
+from .grouping import Candidates, counted_in_groups, most_cells
 from .knowledge import Knowledge, parts_of
 from .released import marginals_beside, pairs_beside, pairs_outside, references
 from .settings import SETTINGS
 
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
-
-_GROUPED_CELLS = 1 << 14
-"""Largest number of cells of a grouped marginal."""
 
 _SCORES, _STEP = "larger scores", "larger"
 
@@ -195,39 +192,26 @@ class GroupedRounds:
         self._measuring.measure(chosen, allocate(self._measuring.budget(_STEP), sizes), _STEP)
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
-        """The interactions with the largest gains: of the workload, and others that add little to its error."""
-        own = self._select_own([clique for clique in scored if clique in self._in_groups])
-        return [
-            *own,
-            *self._select_others([clique for clique in scored if clique not in self._in_groups], own),
-        ]
+        """The interactions with the largest gains: of the workload, then others that cost it little."""
+        chosen: list[Clique] = []
+        for of_workload in (True, False):
+            some = [clique for clique in scored if (clique in self._in_groups) == of_workload]
+            chosen += self._worth(some, chosen, of_workload) if some else []
+        return chosen
 
-    def _select_own(self, scored: Sequence[Clique]) -> list[Clique]:
-        """The interactions of the workload that are worth measuring."""
-        if not scored:
-            return []
-        cliques, total = self.of_workload(), self._budget_left
-        gains = self._splitting.gains([*cliques, *scored], total)[-len(scored) :]
-        worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
-        while worth:
-            parts, _ = self._splitting.split([*cliques, *worth], total)
-            kept = self._telling(worth, parts)
-            if len(kept) == len(worth):
-                break
-            worth = kept
-        return worth
-
-    def _select_others(self, scored: Sequence[Clique], own: Sequence[Clique]) -> list[Clique]:
-        """Interactions that no workload names, so many that its error rises little; some of its are selected."""
-        if not scored:
-            return []
+    def _worth(self, scored: Sequence[Clique], own: Sequence[Clique], of_workload: bool) -> list[Clique]:
+        """Those worth measuring beside these of the workload; others only if its error rises little."""
         cliques, total = [*self.of_workload(), *own], self._budget_left
         before = self.beyond_workload()
-        gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
+
+        def asked(some: Sequence[Clique]) -> tuple[list[Clique], float, list[Clique]]:
+            return ([*cliques, *some], total, []) if of_workload else (cliques, total, [*before, *some])
+
+        gains = self._splitting.gains(*asked(scored))[-len(scored) :]
         worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
         while worth:
-            parts, tolerated = self._splitting.split(cliques, total, [*before, *worth])
-            if not tolerated:
+            parts, tolerated = self._splitting.split(*asked(worth))
+            if not (tolerated or of_workload):
                 worth = worth[: len(worth) // 2]
                 continue
             kept = self._telling(worth, parts)
@@ -252,17 +236,6 @@ def orders_of(facts: PublicFacts) -> tuple[int, ...]:
     return (2, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
 
 
-def counted_in_groups(facts: PublicFacts, cliques: Iterable[Clique], seconds: float) -> list[Clique]:
-    """Those of a workload's cliques and their parts that are no candidates in codes, since noise hides these.
-
-    They are of three attributes and more, and larger than groups may be.
-    """
-    if not (facts.scores_exactly and affords_larger(facts.domain, facts.record_count, seconds)):
-        return []
-    most = most_cells(facts)
-    return [c for c in cliques if len(c) in SETTINGS.orders and facts.domain.cells(c) > most]
-
-
 def most_scored(records: int, rho: float, seconds: float) -> int:
     """How many cliques can be scored at once: a record changes all their distances.
 
@@ -273,12 +246,6 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
     """
     detectable = 2 * rho * (SETTINGS.detectable * records) ** 2
     return int(min(MOST_SCORED, detectable, larger_scored(records, seconds)))
-
-
-def most_cells(facts: PublicFacts) -> float:
-    """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
-    sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * Fraction(SETTINGS.group_share))
-    return min(float(_GROUPED_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
 
 
 def scored_in_time(

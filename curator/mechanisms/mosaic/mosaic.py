@@ -59,8 +59,8 @@ from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .grouped_rounds import counted_in_groups, most_cells, most_scored, orders_of
-from .grouping import groups_within
+from .grouped_rounds import most_scored, orders_of
+from .grouping import counted_in_groups, groups_within, most_cells
 from .run import Run
 from .settings import SETTINGS
 
