@@ -1,4 +1,4 @@
-"""What is counted in groups of codes, and in which: large pairs, and interactions that no workload names."""
+"""What is counted in groups of codes, and in which: large pairs, and interactions of three and more."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@
    workload, and also pairs that do not fit into the model (`released`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
 5. Before these, pairs that are too large to be measured so are scored and measured in groups of codes, and
-   while they are made, interactions of three and more attributes that no workload names (`grouped_rounds`).
+   while they are made, interactions of three and more attributes that no workload names, or of which noise
+   would hide the codes (`grouped_rounds`).
 6. Scores of the last model give the error bounds; measurements do if nothing is scored.
 
 Instead of whole marginals, it measures their interactions (`common/data/interactions.py`), whose sensitivity
