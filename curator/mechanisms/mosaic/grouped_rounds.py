@@ -30,7 +30,7 @@ from ..parts.steps import PublicFacts
 from .budget_split import Measuring, Splitting
 from .components import Array
 from .few_groups import pairs_in_few_groups
-from .grouping import Candidates, counted_in_groups, most_cells
+from .grouping import Candidates, cliques_in_groups, most_cells
 from .knowledge import Knowledge, parts_of
 from .released import marginals_beside, pairs_beside, pairs_outside, references
 from .settings import SETTINGS
@@ -68,7 +68,7 @@ class GroupedRounds:
         self._candidates = Candidates(known)
         self._splitting = splitting
         self._workload = workload
-        self._in_groups = {*counted_in_groups(measuring.measurer, workload.cliques, seconds)}
+        self._in_groups = {*cliques_in_groups(measuring.measurer, workload.cliques, seconds)}
         self._seconds = seconds
         self._stream = stream
 
@@ -204,13 +204,13 @@ class GroupedRounds:
         cliques, total = [*self.of_workload(), *own], self._budget_left
         before = self.beyond_workload()
 
-        def asked(some: Sequence[Clique]) -> tuple[list[Clique], float, list[Clique]]:
+        def question(some: Sequence[Clique]) -> tuple[list[Clique], float, list[Clique]]:
             return ([*cliques, *some], total, []) if of_workload else (cliques, total, [*before, *some])
 
-        gains = self._splitting.gains(*asked(scored))[-len(scored) :]
+        gains = self._splitting.gains(*question(scored))[-len(scored) :]
         worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
         while worth:
-            parts, tolerated = self._splitting.split(*asked(worth))
+            parts, tolerated = self._splitting.split(*question(worth))
             if not (tolerated or of_workload):
                 worth = worth[: len(worth) // 2]
                 continue

@@ -137,7 +137,7 @@ class Candidates:
         return sorted(promise, key=lambda clique: -promise[clique])
 
 
-def counted_in_groups(facts: PublicFacts, cliques: Iterable[Clique], seconds: float) -> list[Clique]:
+def cliques_in_groups(facts: PublicFacts, cliques: Iterable[Clique], seconds: float) -> list[Clique]:
     """Those of a workload's cliques and their parts that are no candidates in codes, since noise hides these.
 
     They are of three attributes and more.

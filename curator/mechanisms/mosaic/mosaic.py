@@ -61,7 +61,7 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
 from .grouped_rounds import most_scored, orders_of
-from .grouping import counted_in_groups, groups_within, most_cells
+from .grouping import cliques_in_groups, groups_within, most_cells
 from .run import Run
 from .settings import SETTINGS
 
@@ -137,7 +137,7 @@ class Mosaic(GaussianMechanism):
     def _affordable_candidates(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        in_groups = {*counted_in_groups(facts, found, self.seconds)}
+        in_groups = {*cliques_in_groups(facts, found, self.seconds)}
         useful = [
             clique
             for clique in measurable_cliques(facts, found)
