@@ -121,7 +121,7 @@ def _write_people(
         frames = known.generate(people, where or None, seed)
     write_tables(folder, known.family, frames, table_file, known.certificate.labels)
     told = [str(warning.message) for warning in caught]
-    formulas = formula_warning(known.family, table_file)
+    formulas = formula_warning(known.family, table_file, known.public)
     sizes = {"people": people, "tables": {name: len(rows) for name, rows in frames.items()}}
     return folder, sizes, known.certificate.labels, told + ([] if formulas is None else [formulas])
 

@@ -90,14 +90,13 @@ class PeopleRows:
         held, person = self.table.rows(first, last), self.person[first:last] - self.person.dtype.type(start)
         return replace(self, table=held, person=person, record_count=stop - start)
 
-    def take(self, people: NDArray[np.integer]) -> PeopleRows:
-        """The rows of these people, in this order, none twice."""
+    def rows_of(self, people: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the rows of these people are, one after the other, and whose each is, by places here."""
         firsts = self._firsts
         numbers = firsts[people + 1] - firsts[people]
         before = np.cumsum(numbers) - numbers
         rows = np.repeat(firsts[people] - before, numbers) + np.arange(int(numbers.sum()))
-        person = np.repeat(np.arange(len(people)), numbers)
-        return replace(self, table=self.table.take(rows), person=person, record_count=len(people))
+        return rows, np.repeat(np.arange(len(people)), numbers)
 
     def place_people(self, positions: NDArray[np.integer], size: int) -> PlacedPeople:
         """The rows at the positions of an alignment.
@@ -217,10 +216,10 @@ class PlacedPeople:
         """The cells of the positions start to stop - 1, in parts."""
         at, names = self.people[start:stop], tuple(clique)
         held = np.flatnonzero(at >= 0)
+        rows, person = self.rows.rows_of(at[held])
         # A presence has no columns, and a table has some.
-        read = self.rows.project(names or self.domain.names[:1])
-        found = read.take(at[held]).vectors(names, 0, len(held), groups)
-        return Vectors(len(at), held[found.rows], found.cells, found.weights)
+        read = self.rows.table.take(rows, names or self.domain.names[:1])
+        return Vectors(len(at), held[person], read.cell_codes(names, 0, len(rows), groups), read.weights)
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Sums of weights, shape (n_r,); see `Table.marginal`."""

@@ -30,6 +30,9 @@ LEAST_RHO = 2.0**-28
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
 
+_OF_PARENTS = 0.1
+"""Least share of the budget of the tables that others belong to, all of them together."""
+
 _ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
@@ -61,6 +64,9 @@ def shares_of(
 ) -> dict[str, float]:
     """The part of the budget of each table: as the number of pairs that say something of its rows.
 
+    Tables that others belong to have a least share each, however many columns those have: how many people
+    there are, how many rows each has and when follows from their few pairs alone.
+
     Args:
         family: the tables.
         columns: the columns of a table's records that are its own.
@@ -74,7 +80,13 @@ def shares_of(
         pairs[table.name] = own * (own - 1) / 2 + own * (above + before) + own
     if of_people:
         pairs[family.root.name] = _ASKED_OF_PEOPLE * of_people
-    return {name: number / sum(pairs.values()) for name, number in pairs.items()}
+    shares = {name: number / sum(pairs.values()) for name, number in pairs.items()}
+    parents = [table.name for table in family.tables if family.children(table.name)]
+    short = [name for name in parents if shares[name] < _OF_PARENTS / len(parents)]
+    least = dict.fromkeys(short, _OF_PARENTS / max(len(parents), 1))
+    others = sum(share for name, share in shares.items() if name not in least)
+    rest = 1 - sum(least.values())
+    return {name: least.get(name, share / others * rest) for name, share in shares.items()}
 
 
 def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()) -> Workload:

@@ -86,6 +86,7 @@ def _of_tables(
 ) -> Answer:
     """What the synthetic tables say; numbers over several rows have no interval."""
     with duckdb.connect(config={"enable_external_access": False}) as connection:
+        connection.execute("SET enable_progress_bar = false")
         for name, rows in frames.items():
             connection.register(name, rows)
         try:

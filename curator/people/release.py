@@ -43,13 +43,14 @@ from .table_files import (
     Description,
     added_to,
     columns_of,
+    domain_written,
     lines_of,
     not_described,
     read_public_of,
     read_table,
     write_table,
 )
-from .tables import frames, released_domain
+from .tables import frames
 
 if TYPE_CHECKING:
     from ..analysis.estimators.survival import SurvivalCurves
@@ -197,7 +198,7 @@ class PeopleRelease:
         return {name: one for name, one in evidence.margins.items() if known.get(name) == root.domain[name]}
 
     def generate(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
-        """Further people with all that belongs to them, by table.
+        """Further people with all that belongs to them, by table, beside the public tables as they are.
 
         Args:
             people: number of people.
@@ -219,7 +220,7 @@ class PeopleRelease:
         root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
         family, rows = drawn_rows(self.family, drawn, self.releases, stream)
-        return self._as_given(frames(family, rows, stream))
+        return self._as_given({**frames(family, rows, stream), **self.public})
 
     @property
     def _cells_of_person(self) -> float:
@@ -255,7 +256,7 @@ class PeopleRelease:
         (folder / TABLES).mkdir(exist_ok=True)
         for name, rows in self.all_frames.items():
             path = folder / TABLES / f"{file_name(name)}.{table_file.table_format}"
-            domain = None if name in self.public else released_domain(self.family, self.family[name])
+            domain = domain_written(self.family, name)
             if self.continued is None:
                 write_table(path, rows, table_file, domain)
             else:

@@ -72,6 +72,9 @@ class Family:
         """The table of people."""
         return self.tables[0]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
     def __getitem__(self, name: str) -> Kin:
         return self._by_name[name]
 

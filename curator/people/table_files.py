@@ -77,7 +77,7 @@ def write_tables(
     Args:
         folder: it is made.
         family: what binds them.
-        frames: the tables by name.
+        frames: the tables by name, with those that everybody may see.
         table_file: how they are written.
         labels: why they must not be released; they are written to a file beside the folder.
 
@@ -90,7 +90,12 @@ def write_tables(
         folder.mkdir()
         for name, rows in frames.items():
             with whole_file(folder / f"{file_name(name)}.{table_file.table_format}") as draft:
-                write_table(draft, rows, table_file, released_domain(family, family[name]))
+                write_table(draft, rows, table_file, domain_written(family, name))
+
+
+def domain_written(family: Family, table: str) -> Domain | None:
+    """What is known of a table when it is written: nothing of one that everybody may see."""
+    return released_domain(family, family[table]) if table in family else None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.errors import DataError
-from ..sources.memory import CONFIG
+from ..sources.memory import connect
 from ..sources.sql import one_file
 from .engines.engine import Check, run
 
@@ -53,7 +53,7 @@ class Copy:
     def __init__(self, files: Sequence[Path]) -> None:
         names = exp.array(*(exp.Literal.string(one_file(file)) for file in files), dialect="duckdb")
         self._table = exp.func("READ_PARQUET", names, dialect="duckdb")
-        self._connection = duckdb.connect(config=CONFIG | {"memory_limit": _MEMORY})
+        self._connection = connect(memory_limit=_MEMORY)
         self._lock = threading.Lock()
 
     def counts(self, cell: exp.Expr, cells: int, check: Check, timeout_s: float) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import DataError, PolicyError
 from ...common.processes.private_folders import PrivateFolder
-from ..sources.memory import CONFIG
+from ..sources.memory import connect
 from ..sources.sql import as_key, quote
 
 KEY, FOREIGN, PARENT = "own_key", "parent_key", "parent"
@@ -43,7 +43,7 @@ class SortedTables:
     def __init__(self, folder: Path | None, most_mb: int) -> None:
         self._most = most_mb * MB
         self._folder = PrivateFolder(folder)
-        self._connection = duckdb.connect(self._folder.path / "tables.duckdb", config=CONFIG)
+        self._connection = connect(self._folder.path / "tables.duckdb")
         self._ask(f"SET memory_limit = '{_MEMORY}'")
         self._ask(f"SET temp_directory = {quote(str(self._folder.path))}")
 

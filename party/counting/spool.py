@@ -23,7 +23,7 @@ from ...common.data.rows import Rows
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
 from ...common.processes.private_folders import PrivateFolder
-from ..sources.memory import CONFIG
+from ..sources.memory import connect
 from ..sources.sql import quote, quoted_file
 from .counted import Copy
 from .engines.names import code_of, text_of
@@ -129,7 +129,7 @@ class Spool:
     @contextlib.contextmanager
     def _connect(self, database: Path | str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
         try:
-            with duckdb.connect(database, config=CONFIG) as connection:
+            with connect(database) as connection:
                 connection.execute(f"SET memory_limit = '{_MEMORY}'")
                 connection.execute(f"SET temp_directory = {quote(str(self._folder.path))}")
                 yield connection

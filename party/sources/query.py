@@ -18,7 +18,7 @@ from ...common.data.values import compose
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .headers import check_different
-from .memory import CONFIG, connect_small
+from .memory import connect, connect_small
 from .ordering import check_decided
 from .source import FileSource, Queried, Scanned
 from .sql import quote
@@ -77,7 +77,7 @@ class QuerySource(Scanned):
         return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')}\n)"
 
     def _connect(self, alone: bool) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(config=CONFIG | {"file_search_path": str(self.folder)})
+        connection = connect(file_search_path=str(self.folder))
         if self.database is not None:
             name = '"' + self.database.stem.replace('"', '""') + '"'
             sqlite = is_sqlite(self.database)

@@ -18,7 +18,7 @@ from ...common.data.values import RawColumn, text_of
 from ...common.errors import DataError
 from ...curator.results.raw_frames import cells_of
 from ...party.sources.cells import compose_columns
-from ...party.sources.memory import connect_alone, connect_small
+from ...party.sources.memory import connect, connect_small
 
 _SMALL_CELLS = 1 << 18
 """Cells of a frame up to which one thread reads it, in a database that others share."""
@@ -54,7 +54,7 @@ class FrameRows:
             for _, column in self.rows.items()
         ]
         names = [f"c{place}" for place, _ in enumerate(columns)]
-        connection = connect_small() if self.rows.size <= _SMALL_CELLS else connect_alone()
+        connection = connect_small() if self.rows.size <= _SMALL_CELLS else connect()
         try:
             connection.register("given", pa.table(columns, names))
         except duckdb.NotImplementedException:

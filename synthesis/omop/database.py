@@ -16,7 +16,7 @@ from pyarrow import csv
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.files.writing import whole_file
-from ...party.sources.memory import CONFIG
+from ...party.sources.memory import connect
 from .model import ANCESTOR, CLINICAL, CONCEPT, VERSION, VOCABULARY, CdmTable
 
 Connection = duckdb.DuckDBPyConnection
@@ -42,7 +42,7 @@ def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
     if str(database).startswith(_REMOTE):
-        with duckdb.connect(config=CONFIG) as connection:
+        with connect() as connection:
             _copy(str(database), schema or "public", connection)
             yield connection
         return
@@ -50,7 +50,7 @@ def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
     if not path.is_file():
         raise DataError(f"expected a CDM at {path}, a file of DuckDB, found none; fix the path")
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=CONFIG)
+        connection = connect(path, read_only=True)
     except duckdb.Error:
         raise DataError(f"cannot read {path}; expected a file of DuckDB that nobody has open") from None
     with connection:
@@ -111,7 +111,7 @@ def write(database: Path, tables: Mapping[str, pd.DataFrame], source: Mapping[st
         raise DataError(f"{database} exists already; choose another file, or remove it")
     try:
         database.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(database) as draft, duckdb.connect(str(draft), config=CONFIG) as connection:
+        with whole_file(database) as draft, connect(draft) as connection:
             for table in (*CLINICAL, *VOCABULARY):
                 _write(connection, table, tables[table.name])
             connection.register("given", pd.DataFrame([dict(source)]))

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from typer.testing import CliRunner
 
 import dpmosaic
+from dpmosaic.command import app
 from dpmosaic.common.crypto.digests import sha256_of
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.curator.people.table_files import formula_warning
@@ -324,6 +326,22 @@ def test_a_public_table_is_saved_loaded_and_joined_as_it_is(tmp_path, table_form
         assert _texts(one.tables["wards"]).equals(_texts(WARDS))
         beds = one.query("SELECT SUM(beds) AS n FROM stays JOIN wards USING (ward)").frame.n[0]
         assert beds == made.tables["stays"].merge(WARDS, on="ward").beds.sum()
+
+
+@pytest.mark.parametrize("table_format", ["csv", "parquet"])
+def test_more_people_come_with_the_public_tables_that_they_refer_to(tmp_path, table_format):
+    made = release(patients() | {"wards": WARDS}, **OF_WARDS, seed=1)
+    made.save(tmp_path / "out", table_format)
+    for drawn in (made.generate(30, seed=2), dpmosaic.load_people(tmp_path / "out").generate(30, seed=2)):
+        assert list(drawn) == list(made.tables)
+        assert _texts(drawn["wards"]).equals(_texts(WARDS))
+    words = ("generate", tmp_path / "out", "--people", 30, "--seed", 2, "--format", table_format)
+    done = CliRunner().invoke(app, [*map(str, words), "--out", str(tmp_path / "more")])
+    assert done.exit_code == 0, done.output
+    assert {path.stem for path in (tmp_path / "more").iterdir()} == set(made.tables)
+    written = tmp_path / "more" / f"wards.{table_format}"
+    read = pd.read_csv(written) if table_format == "csv" else pd.read_parquet(written)
+    assert _texts(read).equals(_texts(WARDS))
 
 
 def test_a_public_table_for_spreadsheets_is_read_without_their_apostrophes(tmp_path):

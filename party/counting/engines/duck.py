@@ -20,7 +20,7 @@ from ....common.data.table import code_dtype
 from ....common.data.values import RawColumn, read_texts, refuse_rows
 from ....common.processes.private_folders import PrivateFolder
 from ...sources.cells import ZONED, cells_for, in_local_time
-from ...sources.memory import connect_alone
+from ...sources.memory import connect
 from ...sources.source import Scanned
 from ...sources.sql import quote
 from .engine import Engine
@@ -169,7 +169,7 @@ class DuckEngine(Engine):
     def let_go(self) -> None:
         """See `Engine`; others may write to the file or the database again."""
         self._connection.close()
-        self._connection = connect_alone()
+        self._connection = connect()
         self._attach()
 
     def interrupt(self) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+from functools import partial
 
 import duckdb
 import pytest
@@ -25,7 +26,8 @@ def database(tmp_path):
 @pytest.fixture
 def nothing_installed(monkeypatch, tmp_path):
     """DuckDB finds no extension, whatever this machine has installed."""
-    monkeypatch.setattr(query, "CONFIG", query.CONFIG | {"extension_directory": str(tmp_path / "none")})
+    nowhere = partial(query.connect, extension_directory=str(tmp_path / "none"))
+    monkeypatch.setattr(query, "connect", nowhere)
 
 
 def test_tells_sqlite_from_duckdb(database, tmp_path):

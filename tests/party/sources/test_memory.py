@@ -1,11 +1,15 @@
-"""Connections to the database that small rows share."""
+"""How DuckDB is opened, and the database that small rows share."""
 
 import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
 
+import dpmosaic
 from dpmosaic.party.sources.memory import connect_small
 
 
@@ -53,3 +57,24 @@ def test_a_fork_reads_its_own_rows():
 def _reads():
     with holding(5) as connection:
         assert told(connection) == [[(5,)]] * 3
+
+
+_SHOWN = """
+from dpmosaic.party.sources.memory import connect, connect_small
+for connection in (connect(), connect(threads=1), connect_small(), connect().cursor()):
+    print(connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0])
+"""
+
+
+def test_no_query_shows_a_bar_in_an_interactive_program():
+    shown = subprocess.run([sys.executable, "-c", _SHOWN], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["False"] * 4
+
+
+def test_nothing_else_opens_a_database_with_a_bar():
+    root = Path(dpmosaic.__file__).parent
+    folders = ("common", "party", "curator", "synthesis", "simulations")
+    files = [file for folder in folders for file in (root / folder).rglob("*.py")]
+    opening = [file for file in files if "duckdb.connect(" in file.read_text()]
+    assert opening
+    assert [file for file in opening if "SET enable_progress_bar = false" not in file.read_text()] == []
