@@ -4,6 +4,7 @@
 - `payments`: 23 attributes, among them three runs of six months that nearly repeat each other.
 - `sessions`: days and times that tell the session and each other, places of a tag, and an activity of eleven.
 - `letters`: line segments of one of ten letters.
+- `characters`: strokes of ten capital letters of many sizes, in whole numbers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,20 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 
 LABEL = "label"
+
+STROKES = (
+    [(0, 0, 0.5, 1), (0.5, 1, 1, 0), (0.25, 0.5, 0.75, 0.5)],
+    [(1, 1, 0, 1), (0, 1, 0, 0), (0, 0, 1, 0)],
+    [(0, 0, 0, 1), (0, 1, 1, 0.5), (1, 0.5, 0, 0)],
+    [(0, 0, 0, 1), (0, 1, 1, 1), (0, 0.5, 0.8, 0.5), (0, 0, 1, 0)],
+    [(0, 0, 0, 1), (0, 1, 1, 1), (0, 0.5, 0.7, 0.5)],
+    [(1, 1, 0, 1), (0, 1, 0, 0), (0, 0, 1, 0), (1, 0, 1, 0.5), (1, 0.5, 0.5, 0.5)],
+    [(0, 0, 0, 1), (1, 0, 1, 1), (0, 0.5, 1, 0.5)],
+    [(0, 1, 0, 0), (0, 0, 1, 0)],
+    [(0, 0, 0, 1), (0, 1, 1, 1), (1, 1, 1, 0.5), (1, 0.5, 0, 0.5)],
+    [(0, 0, 0, 1), (0, 1, 1, 1), (1, 1, 1, 0.5), (1, 0.5, 0, 0.5), (0.5, 0.5, 1, 0)],
+)
+"""The strokes of A, C, D, E, F, G, H, L, P and R in a unit box: both ends of each."""
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]
@@ -127,6 +142,28 @@ def letters(rng: Rng, rows: int) -> Columns:
     return columns | _coded({"segment": (segments, place), LABEL: (classes, letter)})
 
 
+def characters(rng: Rng, rows: int) -> Columns:
+    """One stroke of a letter in each row: its place, ends and length, and the diagonal of the letter."""
+    usual = rng.uniform([0.5, 0.6], 1, (len(STROKES), 2))
+    found: list[Array] = []
+    while sum(map(len, found)) < rows:
+        letter = int(rng.integers(len(STROKES)))
+        size = np.array([45, 50]) * rng.uniform(0.35, 1) * usual[letter] * rng.uniform(0.8, 1.1, 2)
+        ends = np.array(STROKES[letter]).reshape(-1, 2, 2) * size
+        ends = np.clip(np.rint(ends + 0.02 * size * rng.normal(size=ends.shape)), 0, 60)
+        lengths = np.hypot(*(ends[:, 0] - ends[:, 1]).T)
+        diagonal = np.full(len(ends), np.hypot(*np.ptp(ends, axis=(0, 1))))
+        places = np.column_stack([np.arange(len(ends)), np.full(len(ends), letter)])
+        found.append(np.column_stack([places, ends.reshape(-1, 4), lengths, diagonal]))
+    strokes = np.concatenate(found)[:rows]
+    columns = {f"end{k}": _number(f"end{k}", strokes[:, 2 + k] / 61, 61) for k in range(4)}
+    columns |= {
+        name: _number(name, strokes[:, 6 + k] / 75, 61) for k, name in enumerate(("length", "diagonal"))
+    }
+    place, letters = strokes[:, :2].astype(np.int64).T
+    return columns | _coded({"segment": (6, place), LABEL: (len(STROKES), letters)})
+
+
 def _number(name: str, values: Array, bins: int) -> tuple[Attribute, Codes]:
     """A number, clipped to 0..1, in bins of equal width."""
     codes = np.clip((values * bins).astype(np.int64), 0, bins - 1)
@@ -142,5 +179,6 @@ TABLES: Mapping[str, tuple[Callable[[Rng, int], Columns], int]] = {
     "payments": (payments, 30_000),
     "sessions": (sessions, 60_000),
     "letters": (letters, 10_000),
+    "characters": (characters, 10_000),
 }
 """Name -> what draws it, and its number of private rows."""

@@ -73,6 +73,13 @@ def test_a_public_table_of_the_year_before_brings_pairs_closer_by_a_third(known,
     assert distance(known) < 0.67 * distance(alone)
 
 
+@pytest.mark.parametrize("asked", [{"target": "house"}, {"workload": "3way"}])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_a_workload_of_triples_may_stand_beside_a_prior(asked, epsilon):
+    release = synthesize(epsilon=epsilon, prior=LAST_YEAR, prior_is_public=True, **asked)
+    assert distance(release) < 0.1
+
+
 def permuted(rows, seed):
     """The same rows with the values of each column changed for others."""
     rng = np.random.default_rng(seed)

@@ -322,10 +322,10 @@ class Effect:
         return logs + self._component_from(self._from(prediction)).log_likelihood(scales)
 
     def expected_error(self, records: float) -> float:
-        """Expected L1 norm of the error of the estimate, in records."""
-        assert self.observed is not None
+        """Expected L1 norm of the error of the estimate, in records; without a measurement, all unknown."""
         deviations = self.deviations(records)
-        left = deviations / np.sqrt(1 + deviations**2 / self.observed.variance)
+        precision = 0.0 if self.observed is None else 1 / self.observed.variance
+        left = deviations / np.sqrt(1 + precision * deviations**2)
         return EXPECTED_L1 * float(left.sum())
 
     def error_in_groups(self, records: float, share: float) -> float:

@@ -25,21 +25,18 @@ from ...pgm.model import MarkovRandomField
 from ...pgm.structure.zeros import zeros_of
 from ...pgm.supplemented import SupplementedModel
 from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
-from ..parts.allocation import EXPECTED_L1, allocate
+from ..parts.allocation import allocate
 from ..parts.steps import PublicFacts
 from .budget_split import Measuring, Splitting
 from .components import Array
 from .few_groups import pairs_in_few_groups
-from .grouping import Candidates
+from .grouping import Candidates, cliques_in_groups, most_cells
 from .knowledge import Knowledge, parts_of
 from .released import marginals_beside, pairs_beside, pairs_outside, references
 from .settings import SETTINGS
 
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
-
-_GROUPED_CELLS = 1 << 14
-"""Largest number of cells of a grouped marginal."""
 
 _SCORES, _STEP = "larger scores", "larger"
 
@@ -71,15 +68,21 @@ class GroupedRounds:
         self._candidates = Candidates(known)
         self._splitting = splitting
         self._workload = workload
+        self._in_groups = {*cliques_in_groups(measuring.measurer, workload.cliques, seconds)}
         self._seconds = seconds
         self._stream = stream
 
     def of_workload(self) -> list[Clique]:
-        """Interactions in the model and pairs outside it, of codes or groups."""
+        """Interactions in the model, pairs outside it, of codes or groups, and the workload's in groups."""
         known = self._known
         codes = [*known.chosen, *pairs_outside(known)]
         of_codes = [clique for clique in codes if not known.view(clique).interaction]
-        return [*known.ones, *of_codes, *pairs_beside(known)]
+        larger = [clique for clique in known.beside if clique in self._in_groups]
+        return [*known.ones, *of_codes, *pairs_beside(known), *larger]
+
+    def beyond_workload(self) -> list[Clique]:
+        """The selected interactions of three and more attributes that no workload names."""
+        return [c for c in self._known.beside if len(c) > 2 and c not in self._in_groups]
 
     def pairs(self, model: MarkovRandomField) -> None:
         """Scores pairs of which single codes would tell little; measures those of which groups tell more."""
@@ -139,7 +142,7 @@ class GroupedRounds:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
         self._candidates.learn_profiles(model)
         for number, order in enumerate(SETTINGS.orders, start=1):
-            wanted = self._grouped_candidates(order, self._workload.cliques)
+            wanted = self._grouped_candidates(order, {*self._workload.cliques} - self._in_groups)
             if not wanted:
                 continue
             rows = self._draw(model)
@@ -189,14 +192,26 @@ class GroupedRounds:
         self._measuring.measure(chosen, allocate(self._measuring.budget(_STEP), sizes), _STEP)
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
-        """The interactions with the largest gains, so many that the workload's error rises little."""
-        cliques, total = self.of_workload(), self._budget_left
-        before = [clique for clique in self._known.beside if len(clique) > 2]
-        gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
+        """The interactions with the largest gains: of the workload, then others that cost it little."""
+        chosen: list[Clique] = []
+        for of_workload in (True, False):
+            some = [clique for clique in scored if (clique in self._in_groups) == of_workload]
+            chosen += self._worth(some, chosen, of_workload) if some else []
+        return chosen
+
+    def _worth(self, scored: Sequence[Clique], own: Sequence[Clique], of_workload: bool) -> list[Clique]:
+        """Those worth measuring beside these of the workload; others only if its error rises little."""
+        cliques, total = [*self.of_workload(), *own], self._budget_left
+        before = self.beyond_workload()
+
+        def question(some: Sequence[Clique]) -> tuple[list[Clique], float, list[Clique]]:
+            return ([*cliques, *some], total, []) if of_workload else (cliques, total, [*before, *some])
+
+        gains = self._splitting.gains(*question(scored))[-len(scored) :]
         worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
         while worth:
-            parts, tolerated = self._splitting.split(cliques, total, [*before, *worth])
-            if not tolerated:
+            parts, tolerated = self._splitting.split(*question(worth))
+            if not (tolerated or of_workload):
                 worth = worth[: len(worth) // 2]
                 continue
             kept = self._telling(worth, parts)
@@ -231,12 +246,6 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
     """
     detectable = 2 * rho * (SETTINGS.detectable * records) ** 2
     return int(min(MOST_SCORED, detectable, larger_scored(records, seconds)))
-
-
-def most_cells(facts: PublicFacts) -> float:
-    """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
-    sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * Fraction(SETTINGS.group_share))
-    return min(float(_GROUPED_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
 
 
 def scored_in_time(

@@ -1,10 +1,11 @@
-"""What is counted in groups of codes, and in which: large pairs, and interactions that no workload names."""
+"""What is counted in groups of codes, and in which: large pairs, and interactions of three and more."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,10 @@ from ....common.data.domain import Clique, Domain
 from ....common.data.grouping import Grouping, Groups
 from ....common.data.view import View
 from ...pgm.rows.refinement import LARGEST_ADJUSTED
+from ...work.limits import affords_larger
+from ..parts.allocation import EXPECTED_L1
 from ..parts.released import ReleasedModel
+from ..parts.steps import PublicFacts
 from .knowledge import Knowledge
 from .settings import SETTINGS
 
@@ -27,6 +31,9 @@ _ATTRIBUTES = 100
 
 _CELLS_OF_PAIRS = 2**23
 """Most cells of all pairs that may be counted in groups: their marginals in the model are in memory."""
+
+_GROUPED_CELLS = 1 << 14
+"""Largest number of cells of a grouped marginal."""
 
 _PROFILED_CODES = 128
 """Of more codes, groups have even shares, whatever the profiles."""
@@ -128,6 +135,28 @@ class Candidates:
             if len(union) == order:
                 promise[union] = promise.get(union, 0.0) + sizes[one] + sizes[other]
         return sorted(promise, key=lambda clique: -promise[clique])
+
+
+def cliques_in_groups(facts: PublicFacts, cliques: Iterable[Clique], seconds: float) -> list[Clique]:
+    """Those of a workload's cliques and their parts that are no candidates in codes, since noise hides these.
+
+    They are of three attributes and more.
+    """
+    if not (facts.scores_exactly and affords_larger(facts.domain, facts.record_count, seconds)):
+        return []
+    most = _cells_above_noise(facts)
+    return [c for c in cliques if len(c) in SETTINGS.orders and facts.domain.cells(c) > most]
+
+
+def most_cells(facts: PublicFacts) -> float:
+    """How many cells a grouped marginal may have."""
+    return min(float(_GROUPED_CELLS), _cells_above_noise(facts))
+
+
+def _cells_above_noise(facts: PublicFacts) -> float:
+    """How many cells a marginal may have, so that a small share of the budget measures it well."""
+    sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * Fraction(SETTINGS.group_share))
+    return SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma)
 
 
 def groups_within(

@@ -14,7 +14,8 @@
    workload, and also pairs that do not fit into the model (`released`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
 5. Before these, pairs that are too large to be measured so are scored and measured in groups of codes, and
-   while they are made, interactions of three and more attributes that no workload names (`grouped_rounds`).
+   while they are made, interactions of three and more attributes that no workload names, or of which noise
+   would hide the codes (`grouped_rounds`).
 6. Scores of the last model give the error bounds; measurements do if nothing is scored.
 
 Instead of whole marginals, it measures their interactions (`common/data/interactions.py`), whose sensitivity
@@ -59,8 +60,8 @@ from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .grouped_rounds import most_cells, most_scored, orders_of
-from .grouping import groups_within
+from .grouped_rounds import most_scored, orders_of
+from .grouping import cliques_in_groups, groups_within, most_cells
 from .run import Run
 from .settings import SETTINGS
 
@@ -136,7 +137,12 @@ class Mosaic(GaussianMechanism):
     def _affordable_candidates(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        useful = [c for c in measurable_cliques(facts, found) if least_noise(facts, c) <= SETTINGS.useless]
+        in_groups = {*cliques_in_groups(facts, found, self.seconds)}
+        useful = [
+            clique
+            for clique in measurable_cliques(facts, found)
+            if clique not in in_groups and least_noise(facts, clique) <= SETTINGS.useless
+        ]
         return tuple(affordable(facts.domain, facts.record_count, useful, self.seconds))
 
 

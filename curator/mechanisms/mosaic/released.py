@@ -139,8 +139,13 @@ def supplement_model(model: MarkovRandomField, known: Knowledge, workload: Workl
 
 
 def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Clique]) -> tuple[Clique, ...]:
-    """The workload's marginals of three and more attributes to which rows are adjusted, small ones first."""
-    sizes = {clique: known.domain.cells(clique) for clique in workload.cliques if len(clique) > 2}
+    """The workload's marginals of three and more attributes to which rows are adjusted, small ones first.
+
+    Those that were measured in groups are others than the model's.
+    """
+    in_groups = {*known.beside}
+    larger = [clique for clique in workload.cliques if len(clique) > 2 and clique not in in_groups]
+    sizes = {clique: known.domain.cells(clique) for clique in larger}
     wanted = [
         clique
         for clique in sorted(sizes, key=sizes.__getitem__)

@@ -268,7 +268,7 @@ class Run:
         cliques = self._grouped.of_workload()
         learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
         reserved = SETTINGS.learned * budget if learned else 0.0
-        more = [clique for clique in known.beside if len(clique) > 2]
+        more = self._grouped.beyond_workload()
         parts, _ = self._splitting.split(cliques, budget - reserved, more)
         for pair in learned:
             parts[cliques.index(pair)] += reserved / len(learned)

@@ -35,6 +35,7 @@ class Facts:
     unmeasurable: tuple = ()
     words: int = 0
     openings: str = "own"
+    scores_exactly: bool = True
     accountant: Remaining = field(init=False)
 
     def __post_init__(self):

@@ -104,6 +104,7 @@ def test_a_pair_that_was_not_measured_is_estimated_as_expected():
     expected = effect.earlier.share * effect.earlier.cells + (1 - effect.earlier.share) * effect.reference
     assert interaction(cells, effect.shape) == pytest.approx(interaction(expected, effect.shape))
     assert deviations.min() > 0
+    assert alone.expected_error(RECORDS) == pytest.approx(alone.unknown(RECORDS))
 
 
 def test_single_counts_are_averaged_with_those_of_a_table_that_is_right_and_kept_beside_a_wrong_one():

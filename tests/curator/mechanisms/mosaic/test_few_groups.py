@@ -155,7 +155,7 @@ def test_only_ordered_attributes_in_few_groups_are_spread_smoothly():
     assert not are_few(domain, View(("number", "plain"), (few, (0,) * 4 + (1,) * 5)))
 
 
-def test_a_pair_that_is_counted_in_groups_leaves_the_model_until_it_is_measured(measured):
+def test_a_pair_that_is_cliques_in_groups_leaves_the_model_until_it_is_measured(measured):
     table = numbers(3)
     known = measured(table)
     pair = known.chosen[0]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,12 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import check_groups, grouped_shape
 from dpmosaic.curator.mechanisms.mosaic import grouping
-from dpmosaic.curator.mechanisms.mosaic.grouping import groups_within, largest_alone, neighbours
+from dpmosaic.curator.mechanisms.mosaic.grouping import (
+    cliques_in_groups,
+    groups_within,
+    largest_alone,
+    neighbours,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +48,26 @@ def test_groups_are_valid_and_within_the_limit_for_every_shape(sizes, most, seed
     check_groups(tuple(sizes), groups)
     assert math.prod(grouped_shape(sizes, groups)) <= most
     assert (groups == ()) == (math.prod(sizes) <= most)
+
+
+def test_larger_marginals_whose_codes_noise_would_hide_are_cliques_in_groups(facts):
+    """Noise of an L1 norm of c sigma a cell, for a twentieth of the budget, against .35 of the records."""
+    domain = Domain.coded({"class": 5, "x": 40, "y": 40, "few": 3, "other": 4})
+    cliques = [clique for k in (1, 2, 3) for clique in itertools.combinations(domain.names, k)]
+    for rho in (Fraction(1, 100), Fraction(1, 10), Fraction(1)):
+        hidden = cliques_in_groups(facts(domain, 10_000, rho), cliques, 60.0)
+        sigma = 1 / math.sqrt(2 * 0.05 * rho)
+        noise = {clique: math.sqrt(2 / math.pi) * sigma * domain.cells(clique) for clique in cliques}
+        assert hidden == [c for c in cliques if len(c) > 2 and noise[c] > 3500]
+        assert 0 < len(hidden) < 10
+    assert cliques_in_groups(facts(domain, 10_000, Fraction(10**6)), cliques, 60.0) == []
+
+
+def test_where_groups_are_not_scored_every_marginal_stays_in_codes(facts):
+    domain = Domain.coded({"class": 5, "x": 40, "y": 40})
+    without_scores = facts(domain, 10_000, Fraction(1, 100), scores_exactly=False)
+    assert cliques_in_groups(without_scores, [domain.names], 60.0) == []
+    assert cliques_in_groups(facts(domain, 10_000, Fraction(1, 100)), [domain.names], 1e-6) == []
 
 
 def test_attributes_of_many_codes_are_grouped_before_those_of_few():

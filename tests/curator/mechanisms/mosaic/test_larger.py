@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Scores
@@ -183,8 +184,12 @@ def test_finds_the_parity_of_three_of_twelve_attributes_and_rows_show_it(run):
     assert even.mean() > 0.95
 
 
-def test_finds_a_class_by_boxes_of_two_numbers_in_groups_of_codes(run):
-    fitted, _ = run(Mosaic(), boxes(), Budget(zcdp_rho=0.05))
+@pytest.mark.parametrize("target", [None, "class"])
+def test_finds_a_class_by_boxes_of_two_numbers_in_groups_of_codes(run, target):
+    """Of a target's workload too, of which the codes have 3,200 cells."""
+    workload = Workload.wanted(boxes().domain, None, target)
+    fitted, _ = run(Mosaic(), boxes(), Budget(zcdp_rho=0.05), workload=workload)
+    assert ("x", "y", "class") not in fitted.model.larger
     (found,) = (one for one in fitted.model.grouped if one.clique == ("x", "y", "class"))
     of_x, of_y, of_class = found.groups
     assert 2 <= max(of_x) + 1 < 40
