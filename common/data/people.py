@@ -90,11 +90,6 @@ class PeopleRows:
         held, person = self.table.rows(first, last), self.person[first:last] - self.person.dtype.type(start)
         return replace(self, table=held, person=person, record_count=stop - start)
 
-    def take(self, people: NDArray[np.integer]) -> PeopleRows:
-        """The rows of these people, in this order, none twice."""
-        rows, person = self.rows_of(people)
-        return replace(self, table=self.table.take(rows), person=person, record_count=len(people))
-
     def rows_of(self, people: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the rows of these people are, one after the other, and whose each is, by places here."""
         firsts = self._firsts

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import dpmosaic
 from dpmosaic.command import app
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
@@ -25,6 +26,7 @@ from dpmosaic.curator.dossier.institution import Institution
 from dpmosaic.curator.dossier.subject import Subject
 from dpmosaic.curator.people.certificate import PeopleCertificate
 from dpmosaic.curator.people.files import verify_people
+from dpmosaic.curator.results.raw_frames import encode_frame
 from dpmosaic.synthesis.ledgers.places import beside
 from dpmosaic.synthesis.periods.making import PeriodMaking
 from support.verifiers import NODE, SCRIPT, needs_node
@@ -403,26 +405,22 @@ def test_the_period_before_is_expected_from_the_third_release_on(chain):
             assert bool(form["plan"].get("prior")) == (year == 2022)
 
 
-def test_with_much_noise_a_year_is_nearer_by_what_the_year_before_was(tmp_path, monkeypatch):
-    """Over three seeds together: single ones may be farther with it."""
-    data, errors = panel(2000, (2020, 2021, 2022), seed=1), {True: 0.0, False: 0.0}
-    for seed in (5, 6, 7):
-        before = None
-        for year in YEARS[:2]:
-            folder = tmp_path / f"{seed} {year}"
-            release(data, year, folder, before, epsilon=2.0, seed=seed)
-            before = folder
-        for expected in errors:
-            with monkeypatch.context() as patched:
-                if not expected:
-                    patched.setattr(PeriodMaking, "_expectation", lambda self, name: None)
-                made = release(data, 2022, None, before, epsilon=2.0, seed=seed).table
-            for pair in (["job", "pay"], ["sex", "job"], ["sex", "pay"]):
-                real, found = (
-                    rows[rows.year == 2022].value_counts(pair) / len(rows) for rows in (data, made)
-                )
-                errors[expected] += real.sub(found, fill_value=0).abs().sum() / 2
-    assert errors[True] < 0.97 * errors[False]
+def test_with_much_noise_a_year_is_expected_to_be_much_as_it_is(tmp_path, monkeypatch):
+    """Where independent columns are .43 away, what is expected of job and pay is .06 to .1 away."""
+    data, found, expectation = panel(2000, seed=1), {}, PeriodMaking._expectation
+
+    def watched(self, name):
+        found[name] = expectation(self, name)
+        return found[name]
+
+    monkeypatch.setattr(PeriodMaking, "_expectation", watched)
+    before = None
+    for year in YEARS:
+        release(data, year, tmp_path / str(year), before, epsilon=2.0, seed=5)
+        before = tmp_path / str(year)
+    expected, real = found["rows"], encode_frame(Domain.from_json(DOMAIN), data[data.year == 2022])
+    apart = (one.marginal(("job", "pay")) / one.record_count for one in (expected, real))
+    assert np.abs(np.subtract(*apart)).sum() / 2 < 0.2
 
 
 def test_dates_of_events_lie_in_their_year_and_the_command_says_the_same(tmp_path):
