@@ -24,7 +24,7 @@ from .following import following_dates
 from .known import is_known
 from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
-from .suggestions import equivalent_columns, labels_of, suggested_rules
+from .suggestions import equivalent_columns, labels_of, same_within, suggested_rules
 from .texts import FEW_TEXTS, OTHER, draft_boolean, draft_identifier, draft_texts, names_people, natural
 
 FEW_NUMBERS = 20
@@ -52,6 +52,8 @@ _AFTER = (
 )
 
 _OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
+
+_OF_PEOPLE = "all its rows say the same in {}: with it as the key, name these by per_person"
 
 _RULES_SAMPLE = 50_000
 """Rules are looked for in so many rows."""
@@ -127,6 +129,9 @@ def draft_rows(
             (name, f"it and {other!r} determine each other: one of them can be dropped")
             for name, other in equivalent_columns(texts)
         ]
+        for name in entries:
+            if name not in attributes and (same := same_within(labels_of(sample[name]), texts)):
+                remarks.append((name, _OF_PEOPLE.format(", ".join(map(repr, same)))))
         later = following_dates(entries, attributes, sample)
         remarks += [(name, _AFTER.format(*entry["after"])) for name, entry in later.items()]
         rules = [rule for rule in suggested_rules(attributes, sample, texts) if not _orders(rule, later)]

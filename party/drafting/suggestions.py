@@ -122,6 +122,27 @@ def equivalent_columns(labels: Mapping[str, Labels]) -> list[tuple[str, str]]:
     return found
 
 
+def same_within(whose: Labels, labels: Mapping[str, Labels]) -> list[str]:
+    """The columns that are the same in all rows of each value of another one, such as sex of a person's key.
+
+    Args:
+        whose: the other column.
+        labels: columns of a sample of the rows, as categories.
+    """
+    _, first, place = np.unique(whose.codes, return_index=True, return_inverse=True)
+    repeated = len(place) - len(first)
+    if repeated < len(place) / 5:
+        return []
+    found = []
+    for name, one in labels.items():
+        shares = np.bincount(one.codes) / len(place)
+        # So many rows would be other than the first one if the column had nothing to do with it.
+        by_chance = repeated * (1 - (shares**2).sum())
+        if by_chance >= _EXPECTED and (one.codes == one.codes[first][place]).all():
+            found.append(name)
+    return found
+
+
 def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
     """Numbers, or dates as days; NaN where one is missing; None for other kinds."""
     if isinstance(attribute, NumericAttribute):

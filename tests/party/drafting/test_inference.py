@@ -477,3 +477,22 @@ def test_columns_that_are_named_after_people_are_left_out_even_if_values_repeat(
     drafted = draft_file(path)
     assert (drafted.entries[name] == {"type": "text", "drop": True}) == left_out
     assert open_source(path).read(drafted.domain).record_count == 300
+
+
+@pytest.mark.parametrize("rows_each", [1, 4])
+def test_what_all_rows_of_a_key_say_the_same_is_told(tmp_path, rows_each):
+    """Sex and year of birth are of the person; ward is of the visit, and town is too rare to tell."""
+    rng, people = np.random.default_rng(1), 120
+    whose = np.repeat(np.arange(people), rows_each)
+    cells = {
+        "patient_id": whose + 5000,
+        "born": rng.integers(1930, 2010, people)[whose],
+        "sex": np.array(["f", "m"])[rng.integers(0, 2, people)][whose],
+        "ward": np.array(["a", "b", "c"])[rng.integers(0, 3, len(whose))],
+        "town": np.where(whose == 3, "far", "near"),
+    }
+    lines = [",".join(cells), *(",".join(map(str, row)) for row in zip(*cells.values(), strict=True))]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    remarks = [text for name, text in draft_file(tmp_path / "visits.csv").remarks if "per_person" in text]
+    told = "all its rows say the same in 'born', 'sex': with it as the key, name these by per_person"
+    assert remarks == ([told] if rows_each > 1 else [])
