@@ -16,7 +16,7 @@ from dpmosaic.common.privacy.budget import DEFAULT_DELTA
 from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE
 from dpmosaic.common.version import __version__
 from dpmosaic.curator.forecasting.outlook import MarginalOutlook
-from dpmosaic.curator.mechanisms.mosaic import grouped_rounds
+from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, grouping
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
 from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 from dpmosaic.curator.mechanisms.parts.allocation import EXPECTED_L1
@@ -53,7 +53,7 @@ def given() -> dict[str, Any]:
         "candidate_mb": Mosaic.max_model_mb,
         "max_values": MAX_INTERACTION_SIZE,
         "sweep_work": SWEEP_WORK,
-        "grouped_cells": grouped_rounds._GROUPED_CELLS,
+        "grouped_cells": grouping._GROUPED_CELLS,
         "most_scored": grouped_rounds.MOST_SCORED,
     }
 
