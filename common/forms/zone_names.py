@@ -33,6 +33,9 @@ ZONE_NAMES = tuple(
 )
 """Names that stand behind timestamps."""
 
+ZONE_NAME_SQL = f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)"
+"""As `ZONE_NAME`, for databases, which look around nothing: the name, then what is behind it."""
+
 ZONE_NAME = re.compile(f"(?<= )({'|'.join(ZONE_NAMES)})(?=$| [0-9]{{4}}$)")
 """Where one stands: at the end, or before a year."""
 

@@ -21,7 +21,7 @@ from .drawn import numbers_of
 from .groups import groups_by_mass
 from .shape import Column, Family, number_name
 
-NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
+_NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
 """Share of the whole budget for the bins of each number of rows, and most of a table's for all of these."""
 
 LEAST_RHO = 2.0**-28
@@ -57,6 +57,17 @@ def check_noise_is_small(zcdp_rho: float) -> None:
             "expected a budget under which single people are not all that noise hides, got less than 2^-28 "
             "zCDP for a table; raise epsilon"
         )
+
+
+def numbers_rho(whole: float, of_table: float, children: int) -> float:
+    """What the bins of each number of rows of a table may cost, zCDP.
+
+    Args:
+        whole: budget of all tables.
+        of_table: budget of the table.
+        children: number of tables that belong to it.
+    """
+    return min(_NUMBERS * whole, _NUMBERS_OF_TABLE * of_table / max(1, children))
 
 
 def shares_of(

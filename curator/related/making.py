@@ -33,9 +33,8 @@ from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spe
 from ..people.drawn import drawn_rows
 from ..people.kin import Kin
 from ..people.modelling import (
-    NUMBERS,
-    NUMBERS_OF_TABLE,
     check_noise_is_small,
+    numbers_rho,
     shares_of,
     with_even_numbers,
     with_groups,
@@ -272,8 +271,7 @@ class Making:
     def _choice_costs(self, table: PlannedTable) -> dict[str, Fraction]:
         """What it may cost by columns: numbers of rows as from one place, open ones a share."""
         rho, children = self._rho[table.name], self._family.children(table.name)
-        most = NUMBERS_OF_TABLE * float(rho) / max(1, len(children))
-        each = Fraction(min(NUMBERS * float(self._granted), most))
+        each = Fraction(numbers_rho(float(self._granted), float(rho), len(children)))
         found = {number_name(child.name): each for child in children}
         opened = () if table.domain is None else table.domain.open
         left = Fraction(self._order.bins_share) * (rho - len(children) * each)

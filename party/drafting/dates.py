@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.attributes.clock import FORMATS, NUMBERS, Clock
+from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, Clock
 from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
 from ...common.data.attributes.numeric import AUTO
 from ...common.forms.date_formats import unit_of
@@ -34,7 +34,7 @@ from .profile import Profile
 
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,4}):[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
-    r"(?P<half> ?([AP]M|[ap]m)| (?:Uhr|hrs|h))?"
+    rf"(?P<half> ?([AP]M|[ap]m)|{'|'.join(BEHIND_HOURS)})?"
 )
 
 _HOURS = 6

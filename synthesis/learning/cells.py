@@ -16,7 +16,7 @@ from ...common.forms.date_formats import name_in
 from ...common.forms.month_names import NAMES
 from ...common.forms.notation import BLANKS, Notation
 from ...common.forms.spelling import spelling_of
-from ...common.forms.zone_names import ZONE_NAMES
+from ...common.forms.zone_names import ZONE_NAME_SQL, ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quote
@@ -178,9 +178,9 @@ class Cells:
 
     def zone_names(self, name: str) -> NDArray[np.int64]:
         """How many cells have each of `ZONE_NAMES` behind a time, then none; private."""
-        named = quote(f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)")
         found = self._query(
-            f"SELECT regexp_extract({self.texts[name]}, {named}, 1) AS t, count(*) AS n FROM file GROUP BY 1"
+            f"SELECT regexp_extract({self.texts[name]}, {quote(ZONE_NAME_SQL)}, 1) AS t, count(*) AS n "
+            "FROM file GROUP BY 1"
         )
         rows = dict(zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True))
         counts = [rows.pop(zone, 0) for zone in ZONE_NAMES]

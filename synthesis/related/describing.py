@@ -26,7 +26,7 @@ from ...common.protocols.registry import TRUSTED
 from ...common.release_spec import ReleaseSpec
 from ...curator.certificates.certificate import Certificate
 from ...curator.people.certificate import OF_COLUMNS, Spent, of_people, part_of
-from ...curator.people.modelling import NUMBERS, NUMBERS_OF_TABLE
+from ...curator.people.modelling import numbers_rho
 from ...curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
 from ...curator.people.shape import Family, bounds_of, number_name
 from ...curator.people.summaries import EndOf
@@ -159,7 +159,7 @@ class Describing:
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
         sampled = one_row_of_each(self._raw, name, self._stream.child("sample", name).generator())
         children = self._family.children(name)
-        share = min(NUMBERS * whole, NUMBERS_OF_TABLE * left / max(1, len(children)))
+        share = numbers_rho(whole, left, len(children))
         found = [self._number(name, child.name, sampled, share) for child in children]
         left -= sum(float(spent) for _, spent in found)
         if name == self._family.root.name:

@@ -21,7 +21,7 @@ NUMBERS = "HHMM"
 
 _HALVES = (" AM", "AM", " am", "am")
 
-_HOURS = (" Uhr", " h", " hrs")
+BEHIND_HOURS = (" Uhr", " h", " hrs")
 """What stands behind times of day."""
 
 FORMATS = (
@@ -29,7 +29,7 @@ FORMATS = (
     *(f"{hour}:MM:SS.{fraction}" for hour in ("HH", "H") for fraction in ("fff", "ffffff")),
     *(f"{hour}:MM{end}{half}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for half in _HALVES),
     *("HHhMM", "HhMM"),
-    *(f"{hour}:MM{end}{word}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for word in _HOURS),
+    *(f"{hour}:MM{end}{word}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for word in BEHIND_HOURS),
     *DURATIONS,
 )
 """How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need; with
@@ -42,7 +42,7 @@ _BASIC = 8
 _NUMBER = re.compile(r"(\d{0,4}?)(\d{1,2})(?:\.0*)?")
 _PARTS = re.compile(
     r"(?:0 days )?(?P<first>\d{1,6})[:h](?P<second>\d\d)(?::(?P<third>\d\d)(?:\.(?P<fraction>\d*))?)?"
-    rf"(?P<half>[ \u202f]?[AaPp][Mm])?(?:{'|'.join(_HOURS)})?"
+    rf"(?P<half>[ \u202f]?[AaPp][Mm])?(?:{'|'.join(BEHIND_HOURS)})?"
 )
 
 _MICROSECONDS = {
@@ -182,7 +182,7 @@ class Clock(Moments):
                 return hours * 100 + minute
             case "MM:SS":
                 return f"{minutes:02d}:{second:02d}"
-        form, half = self.format, next((word for word in _HOURS if self.format.endswith(word)), "")
+        form, half = self.format, next((word for word in BEHIND_HOURS if self.format.endswith(word)), "")
         form = form.removesuffix(half)
         if self.has_halves:
             half = "PM" if hours % 24 >= 12 else "AM"

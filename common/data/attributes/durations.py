@@ -55,13 +55,12 @@ def parts_of(form: str) -> tuple[tuple[str, int], ...]:
 @lru_cache
 def pattern_of(form: str) -> str:
     """A regular expression of the durations in a format, with a group of each number; any may be left out."""
-    numbers = form.replace("[", "").replace("]", "").replace(".", "[.]").replace("T", "T?")
-    pattern = re.sub(
-        r"nn?( ?(?:min|Std\[[.]\]|Min\[[.]\]|[dhmsDHMS])) ?",
-        lambda part: f"(?:([0-9]{{1,6}}){part[1]} ?)?",
-        numbers,
-    )
-    return f"^{pattern}$"
+    plain = form.replace("[", "").replace("]", "").replace("T", "T?")
+
+    def group(part: re.Match[str]) -> str:
+        return f"(?:([0-9]{{1,6}}){part['unit'].replace('.', '[.]')} ?)?"
+
+    return f"^{re.sub(f'{_PART.pattern} ?', group, plain)}$"
 
 
 def unit_of_durations(form: str) -> int:

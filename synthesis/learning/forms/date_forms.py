@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ....common.data.attributes.clock import FORMATS, Clock
+from ....common.data.attributes.clock import BEHIND_HOURS, FORMATS, Clock
 from ....common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
 from ....common.forms.date_formats import (
     DAYS_OF_DIGITS,
@@ -19,7 +19,7 @@ from ....common.forms.date_formats import (
     USUAL_FORMATS,
     with_details,
 )
-from ....common.forms.zone_names import ZONE_NAMES
+from ....common.forms.zone_names import ZONE_NAME_SQL
 from ....party.sources.sql import quote
 
 _YEAR, _MONTH, _DAY = "(19|20)[0-9]{2}", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
@@ -48,11 +48,11 @@ _PART, _HALF = ":[0-5][0-9]", "(0?[1-9]|1[0-2])"
 _CLOCK = (
     rf"[0-9]{{1,4}}({_PART}){{1,2}}|[0-9]{{1,2}}({_PART}){{2}}[.]([0-9]{{3}}){{1,2}}"
     rf"|{_HALF}({_PART}){{1,2}} ?([AP]M|[ap]m)|[0-9]{{1,2}}h[0-5][0-9]"
-    rf"|[0-9]{{1,2}}({_PART}){{1,2}} (Uhr|hrs|h)"
+    rf"|[0-9]{{1,2}}({_PART}){{1,2}}({'|'.join(BEHIND_HOURS)})"
 )
 _SHAPE_OF_CLOCK = re.compile(
     _OF_CLOCK + r"(?P<hours>[09]{1,4})(?P<middle>[:h])[09]{2}(?P<end>(?::[09]{2})?(?:\.[09]+)?)"
-    r"(?P<half>(?: ?[APap][Mm]| Uhr| hrs| h)?)"
+    rf"(?P<half>(?: ?[APap][Mm]|{'|'.join(BEHIND_HOURS)})?)"
 )
 
 
@@ -74,7 +74,7 @@ CLOCKS = {
 """Format -> how a `Clock` calls it, of times of day and durations, which have no date."""
 
 
-_LATE_CLOCKS = tuple(form for form in CLOCKS if form in DURATIONS or form.endswith((" Uhr", " h", " hrs")))
+_LATE_CLOCKS = tuple(form for form in CLOCKS if form in DURATIONS or form.endswith(BEHIND_HOURS))
 
 DATES = (
     *USUAL_FORMATS,
@@ -150,8 +150,7 @@ def time_sql(text: str, form: str, months: Sequence[str] = ()) -> str:
     for quarter in range(1, 5) if "%q" in form else ():
         text = f"replace({text}, '{letter}{quarter}', '{letter}{3 * quarter - 2:02d}')"
     if "%Z" in form:
-        named = quote(f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)")
-        text, form = f"regexp_replace({text}, {named}, '\\2')", form.replace(" %Z", "")
+        text, form = f"regexp_replace({text}, {quote(ZONE_NAME_SQL)}, '\\2')", form.replace(" %Z", "")
     if months:
         text, form = _numbered_sql(text, months), re.sub("%[bB]", "%m", form)
     return f"try_strptime({text}, {quote(form.replace('%q', '%m').replace('%P', '%p'))})"
@@ -171,7 +170,7 @@ def _clock_time_sql(text: str) -> str:
     """The SQL expression of the time that a text of a clock states, from 1970 on; NULL if it states none."""
     parts = quote(
         r"^([0-9]{1,4})[:h]([0-5][0-9])(:([0-5][0-9])(\.([0-9]{3}|[0-9]{6}))?)?"
-        "( ?([AaPp])[Mm]| Uhr| hrs| h)?$"
+        rf"( ?([AaPp])[Mm]|{'|'.join(BEHIND_HOURS)})?$"
     )
     half = f"lower(regexp_extract({text}, {parts}, 8))"
     hours, minutes, seconds = (
