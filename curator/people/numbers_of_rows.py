@@ -29,9 +29,7 @@ def classes_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(found, ROW_CLASSES - 1)
 
 
-def number_of_rows(
-    name: str, counts: NDArray[np.float64], sigma: float, least: int = 0
-) -> NumericAttribute:
+def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float, least: int = 0) -> NumericAttribute:
     """The bins of a number of rows, up to two classes above the largest one that noise does not hide.
 
     What these two hold, the release of the parents sees with less noise (`drawing.numbers.shrink_tail`). A

@@ -61,7 +61,7 @@ def test_all_columns_are_learned_from_parts_of_one_size(monkeypatch):
     learned, begun = {}, describing.begun_without
 
     def watched(cells, read, ordered, granted, adjacency, budget, *others):
-        learned[len(cells.names)] = float(granted(budget)) * others[-1]
+        learned[len(cells.names)] = float(granted(budget)) * others[-2]
         return begun(cells, read, ordered, granted, adjacency, budget, *others)
 
     monkeypatch.setattr(describing, "begun_without", watched)
