@@ -44,7 +44,7 @@ from .ends import ends_of, with_ends
 from .family import family_of, one_row_of_each
 from .frames import with_texts
 from .keys import OF_KEYS, count_forms, pattern_voted
-from .people_counted import FIRST, MOST, second_rho
+from .people_counted import FIRST_COUNT, MOST_COUNTING, second_rho
 from .tables import Raw
 
 _OF_PEOPLE = "the number of people"
@@ -155,10 +155,10 @@ class Describing:
             DataError: they are too few for the columns of all tables.
         """
         root = self._family.root.name
-        granted, people = Fraction(MOST * whole), len(self._raw[root].parent)
+        granted, people = Fraction(MOST_COUNTING * whole), len(self._raw[root].parent)
         kept, unit = self._kept[root].part("people "), PrivacyUnit(Adjacency.ADD_REMOVE)
         counts = PrivateCounts(granted, unit, self._noise.child("people"), kept)
-        first = NumberOfRows(*counts.total(_OF_PEOPLE, people, FIRST * whole))
+        first = NumberOfRows(*counts.total(_OF_PEOPLE, people, FIRST_COUNT * whole))
         self._people = first
         self._check_people(whole)
         if rho := second_rho(first, whole):
@@ -231,7 +231,6 @@ class Describing:
         self, name: str, child: str, sampled: NDArray[np.intp], rho: float
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
-
         least = int(self._raw[child].everybody)
 
         def count() -> NDArray[np.int64]:
@@ -285,7 +284,7 @@ class Describing:
         """Refuses to learn columns from too few people, before anything but these is counted."""
         columns = sum(self.unknown.values())
         if columns and not self._asked.anyway:
-            spent = f"{FIRST:.1%} of the budget went into the number of people."
+            spent = f"{FIRST_COUNT:.1%} of the budget went into the number of people."
             check_learnable(self._people.records, whole, columns, spent, of_people=True)
 
     def _columns_learned(

@@ -42,7 +42,7 @@ from ..bar import console_for
 from ..learning.first_step import begun_with
 from .asked import Asked, labels_delta
 from .describing import Described, Describing
-from .people_counted import MOST
+from .people_counted import MOST_COUNTING
 from .tables import Raw
 
 _LEARNING, _MOST_LEARNING = 0.3, 0.5
@@ -52,8 +52,8 @@ _LEARNING, _MOST_LEARNING = 0.3, 0.5
 def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tuple[str, ...]]:
     """Releases related tables, of which each person counts as one record in each table.
 
-    1. People are counted. Numbers of rows get bins, and a first step learns what the columns of a table without a domain hold,
-       both from one row of each person, which is drawn at random.
+    1. People are counted. Numbers of rows get bins, and a first step learns what the columns of a table
+       without a domain hold, both from one row of each person, which is drawn at random.
     2. The records of each table are released, the root's first: what a row says with what is above it and
        before it. A row has the weight of its parent divided by the number of rows of this parent.
     3. Rows are drawn for the released people, table by table (`people.drawing`).
@@ -111,7 +111,7 @@ class Making:
     def _describe(self) -> Described:
         """How many people there are, and what the columns of all tables hold, one after the other."""
         for spending in running():
-            spending.go_to(MOST)
+            spending.go_to(MOST_COUNTING)
         left = 1 - float(self._describing.count_people(self._whole)) / self._whole
         self._budgets = {
             name: replace(budget, zcdp_rho=left * (budget.zcdp_rho or 0.0))
@@ -160,7 +160,7 @@ class Making:
         shares |= {name: shares[name] * (1 - _LEARNING) + one for name, one in learning.items()}
         self._learning = {name: min(_MOST_LEARNING, one / shares[name]) for name, one in learning.items()}
         rho = {name: whole * share * (1 - 1e-12) for name, share in shares.items()}
-        check_noise_is_small(min(one for one in rho.values() if one) * (1 - MOST))
+        check_noise_is_small(min(one for one in rho.values() if one) * (1 - MOST_COUNTING))
         return {name: Budget(zcdp_rho=one or LEAST_RHO, delta=delta) for name, one in rho.items()}
 
     def _release_table(self, name: str, budget: Budget) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..learning.asking import Rows
 
-FIRST, MOST = 0.005, 0.1
+FIRST_COUNT, MOST_COUNTING = 0.005, 0.1
 """Shares of the whole budget for a first count, and for both together at most."""
 
 _DEVIATION = 0.01
@@ -23,4 +23,4 @@ def second_rho(first: Rows, whole: float) -> float:
     # Of the numbers that the first count may stand for, a small one.
     few = max(first.records - first.deviation, 1.0)
     lacking = (_DEVIATION * few) ** -2 - 1 / first.variance
-    return min(max(lacking / 2, 0.0), (MOST - FIRST) * whole)
+    return min(max(lacking / 2, 0.0), (MOST_COUNTING - FIRST_COUNT) * whole)

@@ -13,7 +13,7 @@ from dpmosaic.curator.people.shape import number_name
 from dpmosaic.synthesis.learning.asking import Rows
 from dpmosaic.synthesis.related.frames import ROWS
 from dpmosaic.synthesis.related.keyed import PEOPLE
-from dpmosaic.synthesis.related.people_counted import FIRST, MOST, second_rho
+from dpmosaic.synthesis.related.people_counted import FIRST_COUNT, MOST_COUNTING, second_rho
 from support.related import patients, release
 
 DOMAIN = {"ward": ["a", "b", "c"], "urgent": {"type": "boolean"}}
@@ -38,15 +38,15 @@ def keyed(data, epsilon, **options):
 
 @given(st.floats(-1e3, 1e7), st.floats(1e-3, 10))
 def test_both_counts_have_a_tenth_of_the_budget_at_most(records, whole):
-    found = second_rho(Rows(records, 1 / (2 * FIRST * whole)), whole)
-    assert 0 <= found <= (MOST - FIRST) * whole * (1 + 1e-12)
+    found = second_rho(Rows(records, 1 / (2 * FIRST_COUNT * whole)), whole)
+    assert 0 <= found <= (MOST_COUNTING - FIRST_COUNT) * whole * (1 + 1e-12)
 
 
 def test_the_fewer_people_the_more_their_second_count_has():
     found = [second_rho(Rows(people, 100.0**2), 0.01) for people in (200.0, 2e3, 8e3, 2e4)]
     assert found == sorted(found, reverse=True)
     # A tenth of the budget is not enough for a deviation of a hundredth of so few people.
-    assert found[0] == pytest.approx((MOST - FIRST) * 0.01)
+    assert found[0] == pytest.approx((MOST_COUNTING - FIRST_COUNT) * 0.01)
     assert found[-1] == 0
 
 
@@ -63,7 +63,7 @@ def test_the_number_of_people_is_the_first_part_of_a_certificate():
     spent = sum((part.zcdp_rho for part in made.certificate.parts), Fraction(0))
     assert made.certificate.zcdp_rho_spent == spent
     # Four hundred people at this budget are few.
-    assert float(first.zcdp_rho / spent) == pytest.approx(MOST, rel=0.01)
+    assert float(first.zcdp_rho / spent) == pytest.approx(MOST_COUNTING, rel=0.01)
     assert len(others) == 5
     # Their records have no count of their own.
     records = made.releases["patients"].certificate
