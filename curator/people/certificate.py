@@ -73,7 +73,7 @@ class Spent:
         table: table whose records it is of.
         of: what it found out, in words.
         certificate: SHA-256 of its certificate (`digest_of`), as hexadecimal digits; empty for numbers of
-            rows from one place and for an alignment, which have none of their own here.
+            people and of rows from one place and for an alignment, which have none of their own here.
         zcdp_rho: what it cost, with its choice of bins.
         labels_delta: what labels took of delta.
     """

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import bins_of
@@ -16,6 +15,7 @@ from ...common.data.domain import Clique
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError
 from ..analysis.release import Release
+from ..measurers.size import NoisySize
 from .drawing.numbers import limit_of_equal_counts, shrink_tail
 from .drawn import numbers_of
 from .groups import groups_by_mass
@@ -29,6 +29,9 @@ LEAST_RHO = 2.0**-28
 
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
+
+_GUESS = 0.2
+"""Relative deviation of a number of records that follows from released numbers of rows."""
 
 _OF_PARENTS = 0.1
 """Least share of the budget of the tables that others belong to, all of them together."""
@@ -167,17 +170,21 @@ def _called(family: Family, column: Column, name: str) -> str:
 
 def with_even_numbers(
     family: Family, name: str, releases: Mapping[str, Release], stream: RandomStream
-) -> tuple[Family, NDArray[np.int64]]:
-    """The tables with how many rows of a parent count evenly in one, and numbers of rows that were released.
+) -> tuple[Family, NoisySize]:
+    """The tables with how many rows of a parent count evenly in one, and how many records that makes.
 
-    These are drawn from their released distribution.
+    Both follow from the released distribution of numbers of rows.
     """
     parent, column = family[name].parent, number_name(name)
     mass = np.maximum(releases[parent].model.marginal((column,)), 0)
     rng = stream.child("evened", name).generator()
     codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
     numbers = numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
-    return family.with_table(replace(family[name], evened=limit_of_equal_counts(numbers))), numbers
+    evened = limit_of_equal_counts(numbers)
+    records = max(1.0, float(mass.sum() * np.minimum(1, numbers / evened).mean()))
+    return family.with_table(replace(family[name], evened=evened)), NoisySize(
+        records, (_GUESS * records) ** 2
+    )
 
 
 def with_groups(family: Family, name: str, release: Release) -> Family:

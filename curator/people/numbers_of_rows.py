@@ -29,7 +29,7 @@ def classes_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(found, ROW_CLASSES - 1)
 
 
-def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float) -> NumericAttribute:
+def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float, least: int = 0) -> NumericAttribute:
     """The bins of a number of rows, up to two classes above the largest one that noise does not hide.
 
     What these two hold, the release of the parents sees with less noise (`drawing.numbers.shrink_tail`). A
@@ -40,6 +40,7 @@ def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float) -> Nume
         name: of the column.
         counts: noisy numbers of people of each class, shape (CLASSES,).
         sigma: standard deviation of their noise.
+        least: 1 if it is known that everybody has a row, and 0 if not.
     """
     deviations = counts / sigma
     last = 1
@@ -48,16 +49,17 @@ def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float) -> Nume
         if deviations[one] > (needed if one <= last + _NEXT else _USED_ANYWHERE):
             last = one
     if last == 1:
-        return NumericAttribute(name, 0, 1, 2, integer=True)
+        return NumericAttribute(name, least, 1, 2 - least, integer=True)
     last = min(last + _NEXT, ROW_CLASSES - 1)
-    edges = [0]
+    edges = [0] * (1 - least)
     for one in range(1, last + 1):
         start = bins = 1 << (one - 1)
         while bins > 1 and (bins > _IN_CLASS or deviations[one] < bins * _DIVIDED):
             bins //= 2
         edges += range(start, 2 * start, start // bins)
     edges.append((1 << last) - 1)
-    return NumericAttribute(name, 0, edges[-1], len(edges) - 1, integer=True, edges=tuple(map(float, edges)))
+    bounds, bins = (edges[0], edges[-1]), len(edges) - 1
+    return NumericAttribute(name, *bounds, bins, integer=True, edges=tuple(map(float, edges)))
 
 
 def _needed_first(ones: float) -> float:

@@ -164,9 +164,11 @@ class Family:
                 named = _free(attribute.name, above.name, taken)
                 groups = above.groups.get(attribute.name)
                 if attribute.name in numbers:
-                    classes = tuple(classes_of(attribute).tolist())
-                    sized = CategoricalAttribute(named, class_names(max(classes)))
-                    found.append(Column(sized, above.name, attribute.name, groups=classes))
+                    classes = classes_of(attribute)
+                    least = int(classes.min())
+                    sized = CategoricalAttribute(named, class_names(int(classes.max()))[least:])
+                    groups = tuple((classes - least).tolist())
+                    found.append(Column(sized, above.name, attribute.name, groups=groups))
                 elif above.steps is None or attribute.name != above.steps.attribute.name:
                     # A gap after another column is known by itself.
                     plain = groups is None and not isinstance(attribute, GapAttribute)

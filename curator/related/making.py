@@ -50,9 +50,6 @@ from ..releasing.release import Released, ReleaseOrder
 from .columns import asked_pairs, check_names, choice_columns, stated_columns
 from .summaries import summaries_of
 
-_GUESS = 0.2
-"""Relative deviation of a number of records that follows from released numbers of rows."""
-
 
 class Parts(Protocol):
     """Where the parts of a release are made: over daemons, or in this process."""
@@ -199,7 +196,6 @@ class Making:
         self._spent: list[Spent] = []
         self._choices: dict[str, Released] = {}
         self._releases: dict[str, Release] = {}
-        self._total: dict[str, float] = {}
 
     def release(self) -> PeopleRelease:
         """The release."""
@@ -293,17 +289,12 @@ class Making:
     def _release_table(self, name: str) -> None:
         """Releases the records of one table."""
         supposed = None
-        if parent := self._family[name].parent:
-            self._family, numbers = with_even_numbers(self._family, name, self._releases, self._stream)
-            shares = np.minimum(1, numbers / self._family[name].evened)
-            self._total[name] = self._total[parent] * float(shares.mean())
-            supposed = NoisySize(self._total[name], (_GUESS * self._total[name]) ** 2)
+        if self._family[name].parent:
+            self._family, supposed = with_even_numbers(self._family, name, self._releases, self._stream)
         made = self._made(*self._records(name), self._rho[name], supposed)
         columns = made.synthetic.domain.names
         # A person without rows is no record, so the number of people is not that of records.
         records = float(made.fitted.model.marginal(columns[:1]).sum())
-        if not parent:
-            self._total[name] = records
         values = self._stream.child("values", name).child_key("inside bins")
         drawn = Drawn(made, columns, values, records=records)
         self._releases[name] = Release.of(drawn)

@@ -86,20 +86,24 @@ def begun_with(
         order: the release, with the whole budget.
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
-        known: the number of rows, as noisy counts before say it; None without any.
+        known: the number of rows, as it was counted with noise before; None if it was not.
     """
     private = order.spec.adjacency is Adjacency.ADD_REMOVE
+    if known is not None and not table.domain.open:
+        order = replace(order, records=known.stated, records_sigma=known.deviation)
+        return Begun(table, known, order, None)
     if not private and not table.domain.open:
         check_rows(table.record_count)
         return Begun(table, Rows(float(table.record_count)), order, None)
     delta = order.labels_delta
     granted = order.mechanism.granted(order.spec.budget.without_delta(delta))
-    counting = _counting(order.spec.adjacency, len(table.domain))
+    counting = _counting(order.spec.adjacency, len(table.domain)) if known is None else 0.0
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
     unit = order.spec.unit
     counts = PrivateCounts(granted, unit, stream, answers)
-    rows = _count_rows(counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency)
-    rows = rows.average_with(known)
+    rows = known or _count_rows(
+        counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency
+    )
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
@@ -119,6 +123,7 @@ def begun_without(
     stream: RandomStream,
     answers: Answers | None = None,
     learning: float | None = None,
+    known: Rows | None = None,
 ) -> Begun:
     """The first step for a raw table: its columns are learned.
 
@@ -133,6 +138,7 @@ def begun_without(
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
         learning: the share of the budget by which columns are learned; by default what suits a table alone.
+        known: see `begun_with`.
 
     Raises:
         DataError: there are too few rows for so many columns.
@@ -143,8 +149,8 @@ def begun_without(
     # What a file says of its columns has not to be learned.
     unknown = max(1, columns - len(cells.listed))
     counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream, answers)
-    counting = _counting(adjacency, columns)
-    rows = _count_rows(counts, whole * counting, cells.records(), adjacency)
+    counting = _counting(adjacency, columns) if known is None else 0.0
+    rows = known or _count_rows(counts, whole * counting, cells.records(), adjacency)
     if not anyway:
         spent = "Nothing was spent."
         if counting:

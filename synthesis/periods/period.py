@@ -185,7 +185,8 @@ def rows_after(tables: Sequence[Raw], period: Period, domain: Domain, before: Be
     more = pd.DataFrame(before.texts(codes))
     people = replace(people, rows=pd.concat([people.rows, more], axis=1), pairs=_pairs(people, rows, before))
     transitions = [(one, f"{PEOPLE}.{before.names[two[len('previous ') :]]}") for one, two in _previous(rows)]
-    return people, replace(rows, pairs=(*rows.pairs, *transitions) if rows.pairs else ())
+    pairs = (*rows.pairs, *transitions) if rows.pairs else ()
+    return people, replace(rows, pairs=pairs, everybody=False)
 
 
 def domains_in(domains: dict[str, Domain], period: Period, before: Before | None) -> dict[str, Domain]:

@@ -44,7 +44,10 @@ from .ends import ends_of, with_ends
 from .family import family_of, one_row_of_each
 from .frames import with_texts
 from .keys import OF_KEYS, count_forms, pattern_voted
+from .people_counted import FIRST_COUNT, MOST_COUNTING, second_rho
 from .tables import Raw
+
+_OF_PEOPLE = "the number of people"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,7 @@ class Described:
         parts: what was spent.
         choices: certificates of what columns hold, by table.
         learned: what was learned of tables without a domain.
-        people: number of people, from all noisy counts of them; None if nothing was counted.
+        people: number of people, from all noisy counts of them.
         remarks: what a user should know already.
     """
 
@@ -66,7 +69,7 @@ class Described:
     parts: tuple[Spent, ...]
     choices: Mapping[str, Certificate]
     learned: Mapping[str, Begun]
-    people: NumberOfRows | None
+    people: NumberOfRows
     remarks: tuple[str, ...]
 
     def told(self, drawn: Mapping[str, Rows]) -> tuple[str, ...]:
@@ -83,7 +86,7 @@ class Described:
 
 
 class Describing:
-    """Related tables whose columns are described one table after the other, the root first.
+    """Related tables whose people are counted, and whose columns are described, the root first.
 
     Args:
         raw: the tables, each after its parent.
@@ -112,7 +115,6 @@ class Describing:
         self._parts: list[Spent] = []
         self._choices: dict[str, Certificate] = {}
         self._learned: dict[str, Begun] = {}
-        self._people: NumberOfRows | None = None
         self._remarks: list[str] = []
 
     @property
@@ -143,6 +145,28 @@ class Describing:
         """The columns of a table's records that are its own."""
         return (*map(str, self._raw[name].rows.columns), *self._family.numbers(name))
 
+    def count_people(self, whole: float) -> Fraction:
+        """Counts the people, before anything else; what it costs, zCDP.
+
+        Args:
+            whole: budget of all tables, zCDP.
+
+        Raises:
+            DataError: they are too few for the columns of all tables.
+        """
+        root = self._family.root.name
+        granted, people = Fraction(MOST_COUNTING * whole), len(self._raw[root].parent)
+        kept, unit = self._kept[root].part("people "), PrivacyUnit(Adjacency.ADD_REMOVE)
+        counts = PrivateCounts(granted, unit, self._noise.child("people"), kept)
+        first = NumberOfRows(*counts.total(_OF_PEOPLE, people, FIRST_COUNT * whole))
+        self._people = first
+        self._check_people(whole)
+        if rho := second_rho(first, whole):
+            self._people = NumberOfRows(*counts.total(_OF_PEOPLE, people, rho)).average_with(first)
+        spent = counts.accountant.spent
+        self._parts.append(Spent(root, _OF_PEOPLE, "", spent, 0.0))
+        return spent
+
     def describe(self, name: str, budget: Budget, whole: float, learning: float) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget.
 
@@ -152,8 +176,6 @@ class Describing:
             whole: that of all tables, zCDP.
             learning: the share of the table's budget by which its columns are learned, if they are.
 
-        Raises:
-            DataError: it is the table of people, and they are too few for the columns of all tables.
         """
         assert budget.zcdp_rho is not None
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
@@ -162,8 +184,6 @@ class Describing:
         share = numbers_rho(whole, left, len(children))
         found = [self._number(name, child.name, sampled, share) for child in children]
         left -= sum(float(spent) for _, spent in found)
-        if name == self._family.root.name:
-            self._check_people(whole)
         if raw.key and not raw.pattern:
             left -= float(self._vote_on_keys(raw, sampled, left))
         if raw.open_columns and (table is None or table.domain.open):
@@ -173,7 +193,8 @@ class Describing:
             assert begun.coded is not None
             chosen = begun.order.chosen
             assert chosen is not None
-            self._learn_people(name, begun.rows)
+            if self._are_people(name):
+                self._people = begun.rows
             self._remark_on_few(name, begun.rows.records, whole)
             certificate = of_people(begun.certificate)
             self._parts.append(part_of(name, OF_COLUMNS, certificate, chosen))
@@ -210,13 +231,15 @@ class Describing:
         self, name: str, child: str, sampled: NDArray[np.intp], rho: float
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
+        least = int(self._raw[child].everybody)
 
         def count() -> NDArray[np.int64]:
-            return np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)
+            return np.bincount(classes_of(self._numbers[child][sampled]), minlength=ROW_CLASSES)[least:]
 
         noisy, spent = self._noisy_counts(name, "number", child, "numbers of rows", count, rho)
         self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
-        return number_of_rows(number_name(child), noisy.values, noisy.sigma), spent
+        classes = np.append(np.zeros(least), noisy.values)
+        return number_of_rows(number_name(child), classes, noisy.sigma, least), spent
 
     def _vote_on_keys(self, raw: Raw, sampled: NDArray[np.intp], rho: float) -> Fraction:
         """Finds out how the keys of a table look; what it costs."""
@@ -227,10 +250,10 @@ class Describing:
         self._parts.append(Spent(raw.name, step, "", spent, 0.0))
         return spent
 
-    def _learn_people(self, name: str, rows: NumberOfRows) -> None:
-        """Averages the number of people with another one, if it counts the rows of the table of people."""
-        if name == self._family.root.name:
-            self._people = rows.average_with(self._people)
+    def _are_people(self, name: str) -> bool:
+        """Whether all people have a row of a table."""
+        raw = self._raw[name]
+        return not raw.owner or (raw.everybody and raw.owner == self._family.root.name)
 
     def _noisy_counts(
         self, name: str, what: str, of: str, step: str, count: Count, rho: float
@@ -243,7 +266,8 @@ class Describing:
             self._kept[name].part(f"{what} {of} "),
         )
         noisy = counts.histograms(step, {of: count}, rho)[of]
-        self._learn_people(name, NumberOfRows.of_all(noisy))
+        if self._are_people(name):
+            self._people = NumberOfRows.of_all(noisy).average_with(self._people)
         return noisy, counts.accountant.spent
 
     def _remark_on_few(self, name: str, people: float, whole: float) -> None:
@@ -259,9 +283,8 @@ class Describing:
     def _check_people(self, whole: float) -> None:
         """Refuses to learn columns from too few people, before anything but these is counted."""
         columns = sum(self.unknown.values())
-        if columns and self._people is not None and not self._asked.anyway:
-            share = sum(float(part.zcdp_rho) for part in self._parts) / whole
-            spent = f"{share:.1%} of the budget went into the number of people and of their rows."
+        if columns and not self._asked.anyway:
+            spent = f"{FIRST_COUNT:.1%} of the budget went into the number of people."
             check_learnable(self._people.records, whole, columns, spent, of_people=True)
 
     def _columns_learned(
@@ -272,12 +295,13 @@ class Describing:
         coded = Domain.coded(dict.fromkeys(self._raw[name].open_columns, 2))
         order = ReleaseOrder(coded, spec, self._asked.mechanism, Workload.wanted(coded, None, None))
         noise, kept = self._noise.child("columns", name), self._kept[name].part("columns ")
+        known = self._people if self._are_people(name) else None
 
-        def order_for(known: Domain) -> ReleaseOrder:
-            return replace(order, domain=known, workload=Workload.wanted(known, None, None))
+        def order_for(found: Domain) -> ReleaseOrder:
+            return replace(order, domain=found, workload=Workload.wanted(found, None, None))
 
         if held is not None:
-            return begun_with(held.take(sampled), order_for(held.domain), noise, kept)
+            return begun_with(held.take(sampled), order_for(held.domain), noise, kept, known)
         raw = self._raw[name]
         rows = raw.rows.iloc[sampled][raw.open_columns].reset_index(drop=True)
         table = raw_table(with_texts(rows, raw.storage))
@@ -293,6 +317,7 @@ class Describing:
                 noise,
                 kept,
                 learning,
+                known,
             )
         self._learned[name] = begun
         return begun

@@ -60,7 +60,7 @@ def read_keyed(
     )
     # They come back as the one table that they are.
     whose, those = tables
-    return replace(whose, columns=()), replace(those, storage=storage, columns=columns)
+    return replace(whose, columns=()), replace(those, storage=storage, columns=columns, everybody=True)
 
 
 def keyed_domains(domain: Domain, key: str, per_person: tuple[str, ...]) -> dict[str, Domain]:

@@ -42,6 +42,7 @@ from ..bar import console_for
 from ..learning.first_step import begun_with
 from .asked import Asked, labels_delta
 from .describing import Described, Describing
+from .people_counted import MOST_COUNTING
 from .tables import Raw
 
 _LEARNING, _MOST_LEARNING = 0.3, 0.5
@@ -51,8 +52,8 @@ _LEARNING, _MOST_LEARNING = 0.3, 0.5
 def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tuple[str, ...]]:
     """Releases related tables, of which each person counts as one record in each table.
 
-    1. Numbers of rows get bins, and a first step learns what the columns of a table without a domain hold,
-       both from one row of each person, which is drawn at random.
+    1. People are counted. Numbers of rows get bins, and a first step learns what the columns of a table
+       without a domain hold, both from one row of each person, which is drawn at random.
     2. The records of each table are released, the root's first: what a row says with what is above it and
        before it. A row has the weight of its parent divided by the number of rows of this parent.
     3. Rows are drawn for the released people, table by table (`people.drawing`).
@@ -94,7 +95,7 @@ class Making:
     def release(self) -> tuple[PeopleRelease, tuple[str, ...]]:
         """The release, and what its user should know of it."""
         described = self._describe()
-        self._family, self._rows, self._known_people = described.family, described.rows, described.people
+        self._family, self._rows, self._number_of_people = described.family, described.rows, described.people
         for name, budget in self._budgets.items():
             if self._family.own(name):
                 self._release_table(name, budget)
@@ -108,7 +109,14 @@ class Making:
         return people, described.told(drawn)
 
     def _describe(self) -> Described:
-        """What the columns of all tables hold, one after the other."""
+        """How many people there are, and what the columns of all tables hold, one after the other."""
+        for spending in running():
+            spending.go_to(MOST_COUNTING)
+        left = 1 - float(self._describing.count_people(self._whole)) / self._whole
+        self._budgets = {
+            name: replace(budget, zcdp_rho=left * (budget.zcdp_rho or 0.0))
+            for name, budget in self._budgets.items()
+        }
         for name, budget in self._budgets.items():
             for spending in running():
                 spending.go_to((budget.zcdp_rho or 0.0) / self._whole)
@@ -152,13 +160,14 @@ class Making:
         shares |= {name: shares[name] * (1 - _LEARNING) + one for name, one in learning.items()}
         self._learning = {name: min(_MOST_LEARNING, one / shares[name]) for name, one in learning.items()}
         rho = {name: whole * share * (1 - 1e-12) for name, share in shares.items()}
-        check_noise_is_small(min(one for one in rho.values() if one))
+        check_noise_is_small(min(one for one in rho.values() if one) * (1 - MOST_COUNTING))
         return {name: Budget(zcdp_rho=one or LEAST_RHO, delta=delta) for name, one in rho.items()}
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
+        expected = None
         if self._family[name].parent:
-            self._family, _ = with_even_numbers(self._family, name, self._releases, self._stream)
+            self._family, expected = with_even_numbers(self._family, name, self._releases, self._stream)
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
@@ -169,10 +178,12 @@ class Making:
         for spending in running():
             spending.go_to((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
-        self._releases[name] = Release.of(self._release_records(name, table, order, stream))
+        self._releases[name] = Release.of(self._release_records(name, table, order, stream, expected))
         self._family = with_groups(self._family, name, self._releases[name])
 
-    def _release_records(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
+    def _release_records(
+        self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream, expected: NoisySize | None
+    ) -> Drawn:
         """The release of the records of a table.
 
         Args:
@@ -180,13 +191,17 @@ class Making:
             table: its records.
             order: the release.
             stream: randomness of choices and rows.
+            expected: their number, by what was released of the rows of the parent; None of people.
         """
         kept = self._kept[name]
-        people = None if self._family[name].parent else self._known_people
+        people = None if self._family[name].parent else self._number_of_people
         begun = begun_with(table, order, self._noise.child("first", name), kept, people)
-        order, expected = begun.order, self._expectation(name)
-        if expected is not None and begun.coded is not None:
-            order = replace(order, prior=begun.coded(lambda _: expected), prior_sigma=_even_sigma(order))
+        supposed = NoisySize(begun.rows.records, begun.rows.variance)
+        if expected is not None:
+            supposed = supposed.combine_with(expected.value, expected.variance)
+        order, prior = begun.order, self._expectation(name)
+        if prior is not None:
+            order = replace(order, prior=prior, prior_sigma=_even_sigma(order))
         keep_pairs(begun.table, order.workload.cliques)
         grid = Grid.even(begun.table.domain, begun.records, 1, 1)
         among = Participants.in_order(
@@ -202,7 +217,7 @@ class Making:
                 self._asked.seed is not None,
                 report,
                 release_id=kept.release_id,
-                supposed=NoisySize(begun.rows.records, begun.rows.variance),
+                supposed=supposed,
             )
         names = table.domain.names
         return Drawn(made.released, names, stream.child("values").child_key("inside bins"), begun.certificate)

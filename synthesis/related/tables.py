@@ -58,6 +58,7 @@ class Raw:
         series: column that says which rows of a parent are one series; empty for all of them.
         pairs: the pairs of columns that its release is asked for; empty for all.
         references: its columns that hold keys of public tables.
+        everybody: whether each row of the parent has one at least, as its parent was made of its rows.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Raw:
     series: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
     references: tuple[CategoricalAttribute, ...] = ()
+    everybody: bool = False
 
     @property
     def open_columns(self) -> list[str]:

@@ -41,7 +41,7 @@ def test_people_who_are_too_few_for_the_columns_of_all_tables_are_refused_before
         DataError, match=r"people are too few to learn what 12 columns hold .* number of people"
     ):
         dpmosaic.synthesize(rows, 1.0, key="id", per_person=per_person, progress=False)
-    assert asked == ["numbers of rows"]
+    assert asked == ["the number of people"]
 
 
 def test_a_table_of_few_of_the_people_is_named_if_its_columns_are_learned():
@@ -61,7 +61,7 @@ def test_all_columns_are_learned_from_parts_of_one_size(monkeypatch):
     learned, begun = {}, describing.begun_without
 
     def watched(cells, read, ordered, granted, adjacency, budget, *others):
-        learned[len(cells.names)] = float(granted(budget)) * others[-1]
+        learned[len(cells.names)] = float(granted(budget)) * others[-2]
         return begun(cells, read, ordered, granted, adjacency, budget, *others)
 
     monkeypatch.setattr(describing, "begun_without", watched)

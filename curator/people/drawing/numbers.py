@@ -75,14 +75,16 @@ def shrink_tail(codes: Codes, column: str, release: Release, rng: np.random.Gene
     """
     evidence = release.published.evidence
     known = None if evidence is None else evidence.known.get((column,))
-    if known is None or evidence is None or bins_of(evidence.domain[column]) is None:
+    bins = None if evidence is None else bins_of(evidence.domain[column])
+    if known is None or evidence is None or bins is None:
         return codes
     above = _from_each_on(known.values.ravel() + evidence.records / known.values.size)
     below = np.arange(len(above))
     variance = known.sigma**2 * (len(above) - below) * below / len(above)
     kept = np.maximum(1 - variance / np.maximum(above, 1e-9) ** 2, 0)
     kept[0] = 1
-    kept[1] = max(kept[1], above[1] > evidence.records / 2)
+    if bins.ends[0] < 1:
+        kept[1] = max(kept[1], above[1] > evidence.records / 2)
     drawn = np.append(_from_each_on(np.maximum(release.model.marginal((column,)), 0)), 0)
     wanted = np.minimum.accumulate(kept * drawn[:-1])
     # Each draws its place among all, the largest number first, and keeps it.

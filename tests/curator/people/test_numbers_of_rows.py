@@ -59,6 +59,17 @@ def test_one_person_with_many_rows_is_not_seen():
     assert plain == heavy
 
 
+@pytest.mark.parametrize(("numbers", "least", "most"), [([1] * 9, 1, 1), ([1, 2], 1, 15), ([9] * 9, 1, 63)])
+def test_a_number_that_everybody_has_begins_with_one(numbers, least, most):
+    held = np.bincount(classes_of_numbers(np.array(numbers)), minlength=ROW_CLASSES).astype(np.float64)
+    attribute = number_of_rows("n", held, SMALL, 1)
+    assert attribute.ends == (least, most)
+    every = encode_table(Domain((attribute,)), {"n": np.arange(1, most + 1)}).column("n")
+    assert {*every.tolist()} == {*range(attribute.size)}
+    assert classes_of(attribute).min() == 1
+    assert attribute.decode(every, np.random.default_rng(1)).astype(int).min() == 1
+
+
 def test_more_than_all_classes_count_as_the_largest():
     attribute, _ = found([2**40] * 100)
     assert attribute.maximum == 2**21 - 1
