@@ -7,9 +7,12 @@ a text that cannot be written as UTF-8.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
+import stat
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -42,17 +45,30 @@ def read_bytes(path: str | Path, most: int = LONGEST_TEXT_BYTES) -> bytes:
     """The content of a file.
 
     Args:
-        path: of the file; a pipe is read too.
+        path: of the file; what a shell writes for a command, such as /dev/fd/63, is read too.
         most: the longest content that is read.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is a named pipe, which nobody may ever write.
         ValueError: it is longer.
     """
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_without_waiting) as file:
         content = file.read(most + 1)
     _check_length(content, most)
     return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a file, and no named pipe."""
+    if not hasattr(os, "O_NONBLOCK"):
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    named = not os.path.realpath(path).startswith(("/dev/", "/proc/"))
+    if named and stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is a named pipe", path)
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def json_of(text: bytes | str) -> Any:

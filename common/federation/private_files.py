@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import DataError
+from ..files.writing import check_replaceable
 from ..processes.locks import POSIX
 
 
@@ -25,9 +26,10 @@ def private_draft(path: Path) -> Iterator[BinaryIO]:
         path: the place; another file there is replaced.
 
     Raises:
-        OSError: it cannot be written, another user's file is in the way, or another process has begun to
-            write it since.
+        OSError: it cannot be written, something else or another user's file is in the way, or another process
+            has begun to write it since.
     """
+    check_replaceable(path)
     draft = path.with_name(path.name + ".new")
     # What a killed process left, or somebody put there.
     draft.unlink(missing_ok=True)

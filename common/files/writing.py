@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,11 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Yields:
         The path of the draft, at which there is no file yet.
+
+    Raises:
+        OSError: there is something else than a file.
     """
+    check_replaceable(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     draft.unlink(missing_ok=True)
     try:
@@ -28,6 +33,16 @@ def whole_file(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuses to put a file in the place of a device, such as /dev/null for all programs, or of a pipe.
+
+    Raises:
+        OSError: there is something else than a file.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is a device, a pipe or a folder")
 
 
 @contextlib.contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import time
 from collections.abc import Iterator
 from importlib import import_module
@@ -99,12 +101,14 @@ def turn_at(path: Path) -> Iterator[None]:
         path: the file; made, empty and for its owner alone, if it is missing.
 
     Raises:
-        OSError: it cannot be opened or made.
+        OSError: it cannot be opened or made, or is none, such as a pipe or a device.
     """
     held = path if POSIX else path.with_name(f"{path.name}.lock")
     while True:
         descriptor = os.open(held, os.O_RDWR | os.O_CREAT, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is a pipe, a device or a socket")
             lock(descriptor)
             if _is_at(held, descriptor):
                 if held != path:

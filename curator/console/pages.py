@@ -29,6 +29,9 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _LOOK_FOR_CHANGES_S, _BEATS = 0.5, 20
 """Seconds between two looks for a change, and looks after which silence is broken."""
 
+_MOST_DIGITS = 20
+"""Digits of a version; Python does not read thousands of them."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -125,7 +128,7 @@ class CuratorPages:
     async def events(self, request: Request) -> Response:
         """Server-sent events: a message for every change since the page was made."""
         since = request.query_params.get("since", "")
-        seen = int(since) if since.isdecimal() else 0
+        seen = int(since) if since.isdecimal() and len(since) <= _MOST_DIGITS else 0
         return StreamingResponse(self._changes(seen), media_type="text/event-stream")
 
     def end(self, request: Request) -> Response:

@@ -134,7 +134,7 @@ class Approvals:
         self._database.close()
 
     def check(self, terms: ReleaseTerms, curator: bytes, signature: bytes) -> None:
-        """Returns only if exactly these terms are approved; stores a new request.
+        """Returns only if exactly these terms of this curator are approved; stores a new request.
 
         Args:
             terms: requested terms.
@@ -148,8 +148,10 @@ class Approvals:
             request = self._find(terms.release_id)
             if request is None:
                 request = self._add(Request(terms, curator, signature, self._now()))
-        if request.terms != terms or request.state == DENIED:
-            raise PolicyError("this party's operator denied the release, or decided on other terms")
+        if (request.terms, request.curator) != (terms, curator) or request.state == DENIED:
+            raise PolicyError(
+                "this party's operator denied the release, or decided on other terms or another curator's"
+            )
         if request.state == PENDING:
             raise ApprovalPending(
                 "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "

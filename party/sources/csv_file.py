@@ -52,12 +52,13 @@ class CsvFile:
         Raises:
             DataError: as for `columns`, or there is no space for a copy.
         """
-        named = str(self.header is not False).lower()
+        named = str(self.header is not False or self._is_broken).lower()
+        skipped = int(self._dialect.stated and not self._is_broken)
         kept = ", ".join(f"c{place}" for place, name in enumerate(self._names) if name)
         kinds = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
             f"SELECT {kept} FROM read_csv({quoted_file(self._readable)}, auto_detect=false, "
-            f"header={named}, skip={int(self._dialect.stated)}, delim={quote(self._dialect.separator)}, "
+            f"header={named}, skip={skipped}, delim={quote(self._dialect.separator)}, "
             f"encoding='utf-8', quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{kinds}}})"
         )
 
@@ -74,15 +75,27 @@ class CsvFile:
     def _names(self) -> tuple[str, ...]:
         return names_of(self.path.name, self._dialect.first, header=self.header)
 
+    @property
+    def _is_broken(self) -> bool:
+        """Whether the first line is of several: DuckDB would take the first break in it for a line's end."""
+        return self._dialect.lines > 1
+
     @cached_property
     def _readable(self) -> Path:
-        """The file, or a copy in UTF-8."""
-        if self._dialect.encoding == UTF_8 and is_utf8(self.path):
+        """The file, or a copy in UTF-8, which has a first line of its own instead of one that is broken."""
+        found = self._dialect
+        if found.encoding == UTF_8 and not self._is_broken and is_utf8(self.path):
             return self.path
         copy = self._folder.path / "utf8.csv"
         try:
             with copy.open("wb") as file:
-                write_as_utf8(self.path, file)
+                if self._is_broken:
+                    places = map(str, range(len(self._names)))
+                    file.write(f"{found.separator.join(places)}{found.end}".encode())
+                    names = found.lines if self.header is not False else 0
+                    write_as_utf8(self.path, file, found.stated + names)
+                else:
+                    write_as_utf8(self.path, file)
         except OSError:
             raise DataError(f"{self.path.name}: no space left for its cells in TMPDIR; free some") from None
         return copy

@@ -29,12 +29,16 @@ class Dialect:
         separator: one of `SEPARATORS`.
         first: the cells of the first line.
         stated: whether a line before it, such as `sep=;`, says what separates cells, as Excel reads it.
+        lines: number of lines that it takes; a cell in quotes may have several.
+        end: what ends it.
     """
 
     encoding: str
     separator: str
     first: tuple[str, ...]
     stated: bool = False
+    lines: int = 1
+    end: str = "\n"
 
     @property
     def in_words(self) -> str:
@@ -70,13 +74,16 @@ def find_dialect(path: Path, usual: str) -> Dialect:
             separator = _separator(path.name, found, usual)
         else:
             lines = lines[1:]
-        first = tuple(next(csv.reader(lines, delimiter=separator, strict=True), []))
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        first = tuple(next(reader, []))
         encoding = encoding_of(path)
     except (OSError, EOFError, csv.Error, zlib.error):
         raise DataError(f"{path.name}: its first line cannot be read as CSV; fix the file") from None
     if not first:
         raise DataError(f"{path.name} has no header; write the names of the columns in its first line")
-    return Dialect(encoding, separator, first, stated)
+    last = lines[reader.line_num - 1]
+    end = last[len(last.rstrip("\r\n")) :] or "\n"
+    return Dialect(encoding, separator, first, stated, reader.line_num, end)
 
 
 def _stated_separator(lines: Sequence[str]) -> str | None:

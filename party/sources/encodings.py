@@ -85,14 +85,23 @@ def first_lines(path: Path) -> list[str]:
     return lines
 
 
-def write_as_utf8(path: Path, out: IO[bytes]) -> None:
-    """Writes the lines of a file as UTF-8: a cell that is not valid UTF-8 is read as Windows-1252."""
-    if encoding_of(path) == UTF_16:
-        with _texts(path) as texts:
+def write_as_utf8(path: Path, out: IO[bytes], skipped: int = 0) -> None:
+    """Writes the lines of a file as UTF-8 without a mark; a cell that is not UTF-8 is read as Windows-1252.
+
+    Args:
+        path: the file.
+        out: where they are written.
+        skipped: number of lines at its beginning that are left out, each up to any line end.
+    """
+    with _texts(path) as texts, open_bytes(path) as file:
+        # Of a file that is not in UTF-16, a character of `texts` is a byte.
+        length = sum(len(texts.readline()) for _ in range(skipped))
+        if encoding_of(path) == UTF_16:
             pieces = iter(partial(texts.readline, _LONGEST_LINE), "")
             out.writelines(text.encode("utf-8") for text in pieces)
-        return
-    with open_bytes(path) as file:
+            return
+        if file.read(length or len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            file.seek(length)
         # DuckDB refuses a line that is longer.
         out.writelines(map(_as_utf8, iter(partial(file.readline, _LONGEST_LINE), b"")))
 

@@ -124,12 +124,16 @@ class Ledger:
     """The ledger of one table, or of several that are released together.
 
     Attributes:
-        path: its file.
+        path: its file; that of a link is where the file is.
         tables: the tables; rows of a ledger whose name follows from the rows are not compared.
     """
 
     path: Path
     tables: tuple[Source, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A charge replaces the file, so that through a link it would be at the link alone.
+        object.__setattr__(self, "path", Path(os.path.realpath(self.path)))
 
     def read(self) -> Content:
         """What it says; nothing if there is no file.

@@ -42,7 +42,14 @@ def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple
         return (ledger,)
     if ledger is not True:
         return (Ledger(Path(ledger), tables),)
-    return tuple(_ledger_of(table) for table in tables)
+    each = [_ledger_of(table) for table in tables]
+    held: dict[Path, tuple[Source, ...]] = {}
+    for one in each:
+        if one is not None:
+            # Tables of the same rows or file have one, which has one turn.
+            held[one.path] = (*held.get(one.path, ()), *one.tables)
+    missing = (None,) if None in each else ()
+    return (*missing, *(Ledger(path, of) for path, of in held.items()))
 
 
 def beside(table: str | Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -27,36 +27,18 @@ def places_in_order(
         return np.lexsort((rng.permutation(len(rows)), parent))
     if order is True:
         return np.argsort(parent, kind="stable")
-    values = rows[order]
-    written = _is_written(values)
-    texts = _texts(values) if written else []
-    if "" in texts or (not written and values.isna().any()):
+    keys, present = _read(rows[order])
+    if not present.all():
         raise DataError(
-            f"{name}: expected a value of the order {order!r} in every row, found a row without; leave such "
-            "rows out by drop_incomplete, or order by another column"
+            f"{name}: expected a number, date or timestamp of the order {order!r} in every row, found a row "
+            "without; leave such rows out by drop_incomplete, or order by another column"
         )
-    if written:
-        numbers = _numbers_in(texts)
-        none = np.isnan(numbers)
-        # Not what most cells are: a single one may not decide how others are read.
-        mixed = none.any() and not none.all()
-        values = pd.Series(numbers)
-        if none.all():
-            values = pd.Series(pd.to_datetime(texts, errors="coerce", format="mixed", utc=True))
-        if mixed or values.isna().any():
-            raise DataError(
-                f"{name}: expected numbers, dates or timestamps in the order {order!r}, found others; order "
-                "by another column"
-            )
-    return np.lexsort((values.to_numpy(), parent))
+    return np.lexsort((*keys, parent))
 
 
 def has_order(column: pd.Series) -> NDArray[np.bool_]:
     """Whether each row has a value of the order, shape (N,)."""
-    if _is_written(column):
-        return np.array([bool(text) for text in _texts(column)], dtype=bool)
-    found: NDArray[np.bool_] = column.notna().to_numpy()
-    return found
+    return _read(column)[1]
 
 
 def holds_numbers(column: pd.Series) -> bool:
@@ -64,6 +46,20 @@ def holds_numbers(column: pd.Series) -> bool:
     if _is_written(column):
         return bool(np.isfinite(_numbers_in(_texts(column))).all())
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
+
+
+def _read(column: pd.Series) -> tuple[tuple[NDArray[Any], ...], NDArray[np.bool_]]:
+    """What rows are in order by, as for `lexsort`, and whether each row has it.
+
+    A written cell is a number, or else a date, so that no cell decides how others are read.
+    """
+    if not _is_written(column):
+        return (column.to_numpy(),), column.notna().to_numpy()
+    texts = _texts(column)
+    numbers = _numbers_in(texts)
+    others = [text if np.isnan(number) else "" for text, number in zip(texts, numbers, strict=True)]
+    times = pd.to_datetime(others, errors="coerce", format="mixed", utc=True).tz_localize(None).to_numpy()
+    return (times, numbers), ~(np.isnan(numbers) & np.isnat(times))
 
 
 def _is_written(column: pd.Series) -> bool:

@@ -6,6 +6,7 @@ source is searched for readers that are not among the guarded ones, so that a ne
 
 import io
 import json
+import os
 import re
 import resource
 import struct
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 import dpmosaic
-from dpmosaic.common.bounded import DEEPEST, LONGEST_TEXT_BYTES, fraction_of, json_of, toml_of
+from dpmosaic.common.bounded import DEEPEST, LONGEST_TEXT_BYTES, fraction_of, json_of, read_bytes, toml_of
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, MosaicError, ProtocolError
@@ -30,7 +31,7 @@ from dpmosaic.curator.pgm.archive import write
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.curator.results.evidence import Evidence
 from dpmosaic.curator.results.models import load_model
-from dpmosaic.curator.results.storage import load_storage
+from dpmosaic.curator.results.storage import TableStorage, load_storage
 from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.operating.backup import restore
 from dpmosaic.party.policies.file import FORM
@@ -130,6 +131,26 @@ def test_a_json_bomb_ends_in_one_sentence(tmp_path, reader, bomb):
 def test_a_toml_bomb_ends_in_one_sentence(tmp_path, reader, bomb):
     (tmp_path / "file.toml").write_bytes(TOML_BOMBS[bomb])
     refused(TOML[reader], tmp_path / "file.toml")
+
+
+@pytest.mark.parametrize(("reader", "read"), [*(JSON | TOML).items()])
+def test_a_named_pipe_is_not_waited_for(tmp_path, reader, read):
+    os.mkfifo(tmp_path / "file")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    for name in ("file", "link"):
+        if reader == "storage":
+            # Its file is optional.
+            assert read(tmp_path / name) == TableStorage()
+        else:
+            refused(read, tmp_path / name)
+
+
+def test_what_a_shell_writes_for_a_command_is_read():
+    reading, writing = os.pipe()
+    os.write(writing, b"{}")
+    os.close(writing)
+    assert read_bytes(f"/dev/fd/{reading}") == b"{}"
+    os.close(reading)
 
 
 def test_what_people_write_is_read():

@@ -18,6 +18,7 @@ from dpmosaic.common.errors import MosaicError
 from dpmosaic.curator.people.table_files import formula_warning
 from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
+from dpmosaic.synthesis.related.order import places_in_order
 from support.mutations import changed_bytes
 from support.related import DOMAINS, RELATIONS, patients, release
 
@@ -114,15 +115,11 @@ BAD = {
     "order by a key": ({"order": {"stays": "id"}}, "expected an order by a column that is no key"),
     "order by words": (
         {"order": {"stays": "ward"}},
-        "expected numbers, dates or timestamps in the order 'ward'",
+        "expected a number, date or timestamp of the order 'ward' in every row",
     ),
     "order is missing": (
         {"data": changed(stays=lambda rows: rows.assign(day=rows["day"].where(rows["id"] > 1001)))},
-        "expected a value of the order 'day' in every row",
-    ),
-    "order of numbers and dates": (
-        {"data": changed(stays=lambda rows: rows.assign(day=["5", "2020-01-01"] + ["7"] * (len(rows) - 2)))},
-        "expected numbers, dates or timestamps",
+        "expected a number, date or timestamp of the order 'day' in every row",
     ),
     "order is not in the domain": (
         {"domain": DOMAINS | {"stays": {"ward": ["a", "b", "c"]}}},
@@ -446,10 +443,16 @@ def test_what_is_left_out_is_as_if_it_had_never_been_there():
         assert found.tables[name].astype(str).equals(rows.astype(str))
 
 
+def test_no_cell_of_an_order_decides_how_others_are_read():
+    rows = pd.DataFrame({"day": ["2020-10-01", "5", "2020-02-01", "9", "1/3/2020"]})
+    places = places_in_order("rows", rows, np.array([0, 1, 0, 1, 0]), "day", np.random.default_rng(1))
+    assert places.tolist() == [4, 2, 0, 1, 3]
+
+
 def test_a_table_with_a_key_is_left_what_has_one(asked):
     rows = patients()["stays"].drop(columns="stay")
     more = rows.head(20).astype(object).assign(id=[None, " "] * 10)
-    late = rows.head(1).astype(object).assign(day=None)
+    late = rows.head(2).astype(object).assign(day=[None, "soon"])
     dirty = pd.concat([more, rows.astype(object), late], ignore_index=True)
     stated = {"key": "id", "order": "day", "domain": DOMAINS["stays"], "mechanism": "independent", "seed": 1}
     found = dpmosaic.synthesize(dirty, 2.0, drop_incomplete=True, **stated)

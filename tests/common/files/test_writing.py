@@ -1,10 +1,12 @@
 """Files are written as a whole or not at all."""
 
 import contextlib
+import os
 
 import pytest
 
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.federation.private_files import private_draft
 from dpmosaic.common.files.writing import told_if_unwritable, whole_file, write_text
 
 
@@ -34,6 +36,15 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(path):
     path.write_text("old")
     fail_halfway(path)
     assert path.read_text() == "old"
+    assert [one.name for one in path.parent.iterdir()] == ["table.csv"]
+
+
+@pytest.mark.parametrize("written", [whole_file, private_draft])
+def test_a_pipe_or_a_device_is_not_replaced(path, written):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="it is a device, a pipe or a folder"), written(path):
+        pass
+    assert path.is_fifo()
     assert [one.name for one in path.parent.iterdir()] == ["table.csv"]
 
 

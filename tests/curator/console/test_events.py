@@ -44,7 +44,7 @@ async def test_every_version_is_told_once(stream):
         assert await anext(events) == f"data: {version}\n\n"
 
 
-@pytest.mark.parametrize("since", ["3", None, "", "-1", "x", "\u00b2"])
+@pytest.mark.parametrize("since", ["3", None, "", "-1", "x", "\u00b2", "9" * 5000])
 async def test_a_page_that_is_behind_or_says_no_version_is_told_at_once(stream, since):
     told = stream(since)
     told.version = 4

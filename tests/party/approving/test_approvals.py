@@ -46,6 +46,15 @@ def test_a_release_waits_until_a_person_approves_exactly_it(approvals):
         check(approvals, replace(TERMS, granted_rho=2.0))
 
 
+def test_an_approval_is_for_the_curator_that_asked_and_no_other_that_sends_the_same_terms(approvals):
+    with pytest.raises(PolicyError, match="waits for this party's operator"):
+        check(approvals)
+    decide(approvals, APPROVED)
+    with pytest.raises(PolicyError, match="or another curator's"):
+        approvals.check(TERMS, b"d" * 32, b"t" * 64)
+    check(approvals)
+
+
 def test_a_request_names_the_curator_that_signed_it(approvals):
     with pytest.raises(PolicyError):
         check(approvals)

@@ -222,6 +222,22 @@ def test_line_ends_of_two_kinds_are_refused(tmp_path):
         write(tmp_path / "rows.csv", "a,b\r\n1,2\n3,4\n").read(Domain.coded({"a": 9}))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("stated", [False, True])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("inside", ["\n", "\r\n", "\r", "\n\n\r"])
+def test_a_line_end_within_a_cell_of_the_first_line_says_nothing_of_others(
+    tmp_path, inside, end, header, stated, encoding
+):
+    first = f"é{inside}b"
+    lines = ["sep=;"] * stated + [f'"{first}";c', "1;2", "ö;4", ""]
+    (tmp_path / "rows.csv").write_bytes(end.join(lines).encode(encoding))
+    source = open_source(tmp_path / "rows.csv", header=header)
+    assert source.columns() == ((first, "c") if header else ("column1", "column2"))
+    assert texts_of(source, source.columns()[0]) == [first] * (not header) + ["1", "ö"]
+
+
 def test_a_missing_column_is_named_without_quoting_the_first_line(tmp_path):
     with pytest.raises(DataError, match=r"rows\.csv has no column 'age'; fix the names") as refusal:
         write(tmp_path / "rows.csv", "secret,x\n2,3\n").read(Domain.coded({"age": 9}))

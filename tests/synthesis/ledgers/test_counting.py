@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -25,12 +26,14 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from dpmosaic.common.privacy.spending import Cost
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.simulations.parties.releasing import release_among
 from dpmosaic.simulations.stopping import UNFINISHED
 from dpmosaic.synthesis import one_table
-from dpmosaic.synthesis.ledgers.ledger import Ledger
-from dpmosaic.synthesis.ledgers.places import SUFFIX, beside
+from dpmosaic.synthesis.ledgers.ledger import Ledger, charge
+from dpmosaic.synthesis.ledgers.places import SUFFIX, beside, ledgers_of
+from dpmosaic.synthesis.ledgers.spent import Spent
 from dpmosaic.synthesis.related.describing import Describing
 
 RNG = np.random.default_rng(8)
@@ -443,6 +446,7 @@ def test_a_ledger_that_is_there_and_cannot_be_changed_stops_the_release(table, c
     monkeypatch.setattr(noise, "discrete_gaussian", None)
     with pytest.raises(DataError, match=r"expected a ledger that can be changed|cannot write"):
         synthesize(table)
+    monkeypatch.undo()
     assert content() == before
 
 
@@ -459,8 +463,35 @@ def test_a_named_ledger_that_cannot_be_made_is_refused(table, tmp_path):
     ):
         synthesize(table, ledger=tmp_path / "missing" / "ledger.json")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match="expected a ledger that can be changed"):
-        synthesize(table, ledger=tmp_path / "folder")
+    os.mkfifo(tmp_path / "pipe")
+    for other in ("folder", "pipe"):
+        with pytest.raises(DataError, match="expected a ledger that can be changed"):
+            synthesize(table, ledger=tmp_path / other)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_to_a_ledger_is_that_ledger_before_and_after_a_charge(table, tmp_path):
+    held, link = tmp_path / "held.json", tmp_path / "link.json"
+    link.symlink_to(held)
+    beside(table).symlink_to(link)
+    dpmosaic.budget(table, limit=1)
+    synthesize(table, epsilon=0.8)
+    assert len(dpmosaic.budget(table, ledger=held).releases) == 1
+    for ledger in (True, link, held):
+        with pytest.raises(BudgetError, match="left of the limit"):
+            synthesize(table, epsilon=0.8, ledger=ledger)
+    assert beside(table).is_symlink()
+
+
+def test_tables_of_one_file_or_one_ledger_are_charged_in_it_once(table, tmp_path):
+    same, other = tmp_path / "same.csv", tmp_path / "other.csv"
+    same.symlink_to(table)
+    shutil.copy(table, other)
+    beside(other).symlink_to(beside(table))
+    (ledger,) = ledgers_of({"one": table, "same": same, "other": other}, True)
+    assert ledger.tables == (table, same, other)
+    charge([ledger], Spent("a", "", "", Budget(1.0, 1e-9), Cost(UNIT, Fraction(1))))
+    assert len(Ledger(beside(other)).read().spent) == 1
 
 
 @pytest.mark.slow
