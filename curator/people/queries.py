@@ -24,6 +24,9 @@ from ..analysis.release import Release
 from .about_people import NotAboutPeople, about_people
 from .shape import Family
 
+_ONE_TABLE = "release"
+"""Names the table of a release of one, as in queries of releases without a key."""
+
 
 def answer_query(
     family: Family,
@@ -48,6 +51,13 @@ def answer_query(
     """
     select = _select(text)
     root = releases.get(family.root.name)
+    asked = text
+    if len(frames) == 1 and _ONE_TABLE not in frames:
+        (only,) = frames
+        for table in select.find_all(exp.Table):
+            if table.name.lower() == _ONE_TABLE:
+                table.set("this", exp.to_identifier(only, quoted=True))
+                asked = select.sql("duckdb")
     why = "no interval: the release holds no columns of people"
     if root is not None:
         try:
@@ -60,7 +70,7 @@ def answer_query(
                 return Answer(text, level, of, found.source, found.groups, found.columns, found.rows)
             except DataError as cause:
                 why = f"no interval: {cause}"
-    return _of_tables(frames, text, select, level, of, why)
+    return _of_tables(frames, text, asked, select, level, of, why)
 
 
 def _select(text: str) -> exp.Select:
@@ -79,18 +89,19 @@ def _select(text: str) -> exp.Select:
 def _of_tables(
     frames: Mapping[str, pd.DataFrame],
     text: str,
+    asked: str,
     select: exp.Select,
     level: float,
     of: Literal["table", "population"],
     why: str,
 ) -> Answer:
-    """What the synthetic tables say; numbers over several rows have no interval."""
+    """What the synthetic tables say to what is asked; numbers over several rows have no interval."""
     with duckdb.connect(config={"enable_external_access": False}) as connection:
         connection.execute("SET enable_progress_bar = false")
         for name, rows in frames.items():
             connection.register(name, rows)
         try:
-            statements = connection.extract_statements(text)
+            statements = connection.extract_statements(asked)
             found = connection.execute(statements[0]).df()
         except duckdb.Error as error:
             first = str(error).splitlines()[0]

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 import dpmosaic
 from dpmosaic.command import app
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.evaluation.survival import curve
 from support.related import DOMAINS, patients, release
@@ -243,3 +245,19 @@ def test_curves_by_what_rows_of_people_say_have_bands_of_people(made):
         wanted = curve(people["born"].to_numpy(float)[mine], in_a[mine]).at(rows["time"].to_numpy())
         for shares in (wanted, rows["released"]):
             assert ((rows["band_low"] <= shares + 1e-9) & (shares <= rows["band_high"] + 1e-9)).all()
+
+
+SEX = Domain((CategoricalAttribute("sex", ("f", "m")),))
+
+
+def test_the_one_table_of_a_release_with_a_key_is_the_release():
+    rows = pd.DataFrame({"id": np.arange(400) // 2, "sex": np.tile(["f", "m"], 200)})
+    made = dpmosaic.synthesize(
+        rows, 20.0, key="id", domain=SEX, mechanism="independent", progress=False, seed=1
+    )
+    asked = "SELECT sex, COUNT(*) AS n FROM {} WHERE sex = 'f' GROUP BY sex"
+    by_name = made.query(asked.format("rows"))
+    for other in ("release", "Release AS r"):
+        assert made.query(asked.format(other)).frame.equals(by_name.frame)
+    with pytest.raises(DataError, match="expected SQL over rows"):
+        made.query(asked.format("people"))
