@@ -15,6 +15,8 @@ from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
 from .forms.date_forms import NUMBER_DECIMALS, OF_DIGITS
 from .forms.forms import (
+    BY_POINT,
+    BY_POINT_ZERO,
     CODE,
     CODES,
     DECIMALS,
@@ -28,6 +30,7 @@ from .forms.forms import (
     SENTENCE,
     SEVERAL,
     TEXT,
+    THOUSANDS_BY_POINT,
     WITHOUT_SIGN,
     Form,
 )
@@ -112,7 +115,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
             return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
         best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
-    votes = _without_digits(_without_signs(votes))
+    votes = _without_digits(_without_signs(_without_points(votes)))
     missing = float(vote.values[_ONLY_MISSING])
     if missing <= _MISSING_SEEN * vote.sigma:
         missing = 0.0
@@ -153,6 +156,26 @@ def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
         case Words():
             return float(votes[_FAMILIES["word"]].sum())
     return float(votes[_FILLED].sum())
+
+
+def _without_points(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The votes, in which a point before three digits divides thousands or a fraction.
+
+    It divides thousands if smaller numbers have no point, some that have one end with a zero, which fractions
+    of several lengths do not, and hardly any has other decimals.
+    """
+    known = votes.copy()
+    by_point, zero_last = votes[_FAMILIES[BY_POINT]], votes[_FAMILIES[BY_POINT_ZERO]]
+    least = _MARKED * (by_point.sum() + zero_last.sum())
+    thousands = votes[_FRACTIONS].sum() <= least < min(zero_last.sum(), votes[_WHOLE].sum())
+    known[_FAMILIES[BY_POINT]] = known[_FAMILIES[BY_POINT_ZERO]] = 0.0
+    for (name, by_thousands), rows in zip(THOUSANDS_BY_POINT.items(), by_point + zero_last, strict=True):
+        form = Form("number", by_thousands) if thousands else Form("number", name, 3)
+        known[PLACES[form]] += rows
+    if thousands:
+        known[PLACES[Form("number", THOUSANDS_BY_POINT["{}"])]] += votes[_NEGATIVE_BY_POINT]
+        known[_NEGATIVE_BY_POINT] = 0.0
+    return known
 
 
 def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -321,8 +344,11 @@ _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
 _PLAIN_NUMBERS = _places(lambda form: form.family == "number" and form.name == "{}")
 _FAMILIES = {
     family: _places(partial(_is_of, family))
-    for family in ("number", NEGATIVE, "date", "word", CODE, TEXT, SENTENCE)
+    for family in ("number", NEGATIVE, BY_POINT, BY_POINT_ZERO, "date", "word", CODE, TEXT, SENTENCE)
 }
+_WHOLE = _places(lambda form: form.family == "number" and form.detail == 0)
+_FRACTIONS = _places(lambda form: form.family == "number" and form.detail not in (0, POINT_ZERO))
+_NEGATIVE_BY_POINT = PLACES[Form(NEGATIVE, "{}", 3)]
 _FILLED = _places(lambda form: form.family != MISSING)
 _NO_WORD = _places(lambda form: form.family not in (MISSING, "word"))
 _ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.forms.date_forms import OF_DIGITS
 from dpmosaic.synthesis.learning.forms.forms import (
+    BY_POINT,
+    BY_POINT_ZERO,
     CODES,
     FORMS,
     LONGEST_WORD,
@@ -95,7 +97,16 @@ CELLS = {
     "CHF 1'234.50": number("CHF {:'}", 2),
     "1 234,50 €": number("{ ,} €", 2),
     "7.538.341": number("{.,}"),
-    "12.345": number("{}", 3),
+    "12.345": Form(BY_POINT, "{}"),
+    "12.340": Form(BY_POINT_ZERO, "{}"),
+    "0.345": number("{}", 3),
+    "1.234 €": Form(BY_POINT, "{} €"),
+    "R$ 1.230": Form(BY_POINT_ZERO, "¤ {}"),
+    "52.1234° N": number("{}¤", 4),
+    "$1,234 USD": number("¤{:,} ¤", 0),
+    "36+5": Form("code", "pairs"),
+    "0x1F": Form("code", "several"),
+    "0x17": Form("code", "several"),
     "€ 1.234,50": number("€ {.,}", 2),
     "1.234,50\u00a0€": number("{.,}\u00a0€", 2),
     "1\u202f234,50\u00a0€": number("{\u202f,}\u00a0€", 2),
