@@ -95,6 +95,21 @@ def thousands_in(units: Collection[str], beside: bool) -> str:
     )
 
 
+_WHOLE_BY_POINTS = re.compile("[^0-9.,]*(0|[1-9][0-9]{0,2}(?P<more>([.][0-9]{3})*))[^0-9.,]*")
+
+
+def by_points(texts: Collection[str]) -> bool:
+    """Whether points divide thousands in all of some numbers, and no fraction.
+
+    Smaller ones have no point, and some that have one end with a zero, which fractions of several lengths do not.
+    """
+    found = [_WHOLE_BY_POINTS.fullmatch(text) for text in texts]
+    if not all(found):
+        return False
+    more = {match["more"] for match in found if match and match[1] != "0"}
+    return "" in more and any(one.endswith("0") for one in more)
+
+
 UNKNOWN = "¤"
 """In place of a unit or a currency."""
 
