@@ -13,7 +13,7 @@ _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
     rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
     rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>-)?"
-    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?))?(?(open)\))"
+    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?))?(?(open)\))"
 )
 """A number with a sign, a currency, a percent sign or a unit, such as 34 years."""
 
@@ -101,7 +101,8 @@ _WHOLE_BY_POINTS = re.compile("[^0-9.,]*(0|[1-9][0-9]{0,2}(?P<more>([.][0-9]{3})
 def by_points(texts: Collection[str]) -> bool:
     """Whether points divide thousands in all of some numbers, and no fraction.
 
-    Smaller ones have no point, and some that have one end with a zero, which fractions of several lengths do not.
+    Smaller ones have no point, and some that have one end with a zero, which fractions of several lengths do
+    not.
     """
     found = [_WHOLE_BY_POINTS.fullmatch(text) for text in texts]
     if not all(found):

@@ -132,6 +132,17 @@ def test_digits_of_one_length_keep_their_zeros(learned, tmp_path, width, some):
         assert {*entry["categories"]} <= {*cells}
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_digits_of_one_length_stay_within_it_whatever_the_noise(learned, tmp_path, seed):
+    numbers = np.random.default_rng(seed).integers(0, 10**5, 20 * ROWS)
+    cells = [f"{number:05d}" for number in numbers]
+    units = learned(pd.DataFrame({"x": cells}), zcdp_rho=0.01, seed=seed).columns["x"].reading
+    assert units.minimum >= 0
+    assert units.maximum <= 99_999
+    entry = drafted_entry(tmp_path, cells)
+    assert (entry["min"], entry["max"]) == (0, 99_999)
+
+
 def in_thousands(number, decimals, trimmed):
     """A number as 950, 1.5K or 2M: independent of `Notation`."""
     for power, letter in ((4, "T"), (3, "B"), (2, "M"), (1, "K")):

@@ -104,6 +104,7 @@ CELLS = {
     "R$ 1.230": Form(BY_POINT_ZERO, "¤ {}"),
     "52.1234° N": number("{}¤", 4),
     "$1,234 USD": number("¤{:,} ¤", 0),
+    "1,234/-": number("{:,}¤", 0),
     "36+5": Form("code", "pairs"),
     "0x1F": Form("code", "several"),
     "0x17": Form("code", "several"),
