@@ -13,7 +13,8 @@ _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
     rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
     rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>-)?"
-    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?))?(?(open)\))"
+    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[{CURRENCIES}]?"
+    rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?))?(?(open)\))"
 )
 """A number with a sign, a currency, a percent sign or a unit, such as 34 years."""
 
