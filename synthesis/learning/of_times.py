@@ -24,7 +24,7 @@ from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, MONTHS, OFFSET, FINEST_UNIT, ZEROS, NO_DATE, COARSE, CLOSER = (
+ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER = (
     0.05,
     0.1,
     0.05,
@@ -379,7 +379,7 @@ def _without_fractions(
         if "%f" in kind.format and kind.format not in CLOCKS
         if units[name] not in (Granularity.MILLISECOND, Granularity.MICROSECOND)
     }
-    digits = asking.counts.histograms("zeros of seconds", asked, ZEROS * asking.share)
+    digits = asking.counts.histograms("zeros of seconds", asked, SECOND_ZEROS * asking.share)
     zeros = {name: "0" * (1 + int(np.argmax(one.values[1:]))) for name, one in digits.items()}
     return {
         name: replace(kinds[name], format=kinds[name].format.replace("%f", zeros[name])) for name in zeros
