@@ -207,6 +207,9 @@ def _keys_of(form: str, detail: int) -> Iterator[str]:
         lengths["%y"] = "12"
     parts = re.split(r"(%.|(?<!%)[ab](?=[/-]))", form)
     for written in product(*(lengths.get(part, (part,)) for part in parts)):
+        if re.match("1[-/][12][-/]1", "".join(written)):
+            # Of three numbers one is a year, which has two digits: 1-0-1 says when a drug is taken.
+            continue
         yield (OF_YEAR if form in _PARTED or "%q" in form else "") + "".join(written)
 
 

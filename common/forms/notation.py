@@ -19,7 +19,7 @@ LARGEST_WHOLE = 2**53
 LONGEST_PATTERN = 200
 """Characters of a format: each value of a column may be written in it."""
 
-APOSTROPHES, BLANKS = "'\u2019", " \u00a0\u202f"
+APOSTROPHES, BLANKS = "'\u2019", " \u00a0\u202f\u2009"
 """Marks between thousands beside commas and points, as typed and as typeset."""
 
 SIGNS = ("(", "-", "+", "=", "\u2212")

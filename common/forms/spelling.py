@@ -13,7 +13,8 @@ _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
     rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
     rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>-)?"
-    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|(?:[^\W\d_]|[°/]){{1,12}}[.]?))?(?(open)\))"
+    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[{CURRENCIES}]?"
+    rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?))?(?(open)\))"
 )
 """A number with a sign, a currency, a percent sign or a unit, such as 34 years."""
 
@@ -95,10 +96,26 @@ def thousands_in(units: Collection[str], beside: bool) -> str:
     )
 
 
+_WHOLE_BY_POINTS = re.compile("[^0-9.,]*(0|[1-9][0-9]{0,2}(?P<more>([.][0-9]{3})*))[^0-9.,]*")
+
+
+def by_points(texts: Collection[str]) -> bool:
+    """Whether points divide thousands in all of some numbers, and no fraction.
+
+    Smaller ones have no point, and some that have one end with a zero, which fractions of several lengths do
+    not.
+    """
+    found = [_WHOLE_BY_POINTS.fullmatch(text) for text in texts]
+    if not all(found):
+        return False
+    more = {match["more"] for match in found if match and match[1] != "0"}
+    return "" in more and any(one.endswith("0") for one in more)
+
+
 UNKNOWN = "¤"
 """In place of a unit or a currency."""
 
-_WORD = re.compile("[^ ]+")
+_WORD = re.compile("[^ ]+(?: [^ ]+)*")
 TYPED = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(BLANKS, " "))
 """Marks and blanks that are typeset -> those of a keyboard."""
 

@@ -70,6 +70,8 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         maximum = largest + 1 if largest + 1 in atoms else largest
     else:
         minimum, maximum = round_bounds(least, largest, scale, whole=whole)
+        if width := Notation(profile.notation).width:
+            minimum, maximum = max(minimum, 0.0), min(maximum, 10.0**width - 1)
     entry: dict[str, Any] = {
         "type": "numeric",
         "min": _short(minimum),

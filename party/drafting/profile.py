@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
 from ...common.forms.notation import PLAIN, Notation
-from ...common.forms.spelling import Spelling, spelling_of, thousands_in
+from ...common.forms.spelling import Spelling, by_points, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote
@@ -201,12 +201,13 @@ def _numbers_and_notation(
     texts: NDArray[np.object_], numbers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], str]:
     """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
-    odd = np.isnan(numbers) | np.array([text.startswith("+") for text in texts], dtype=np.bool_)
+    points = by_points([text for text in texts[:_NOTATION_SAMPLE] if not is_absent(text)])
+    odd = np.isnan(numbers) | np.array([points or text.startswith("+") for text in texts], dtype=np.bool_)
     others = [text for text in texts[odd] if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
     spelled = [spelling_of(text) for text in others[:_NOTATION_SAMPLE]]
-    found = Counter(_by_magnitudes(spelled, len(others) < len(texts)) or _as_one(spelled))
+    found = Counter(_by_magnitudes(spelled, len(others) < len(texts)) or _as_one(spelled, points))
     (written, times), *_ = found.most_common(1)
     if written is None or times < 0.9 * found.total():
         return numbers, PLAIN.pattern
@@ -230,15 +231,15 @@ def _by_magnitudes(found: Sequence[Spelling | None], beside: bool) -> list[str |
     return [None if one is None or not plain else f"{one.before}{{:{letter}}}" for one in found]
 
 
-def _as_one(found: Sequence[Spelling | None]) -> list[str | None]:
+def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
     """The notation of each text of a column: some numbers are too small for a mark, or positive.
 
-    A comma before three digits may be of either kind.
+    A comma before three digits may be of either kind, and so may a point.
     """
     known = [one for one in found if one is not None]
-    comma = any(one.decimal_comma for one in known)
+    comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))
-    mark = marks.most_common(1)[0][0] if marks else ""
+    mark = marks.most_common(1)[0][0] if marks else "." * points
     signs = Counter(one.sign for one in known if one.sign)
     sign = signs.most_common(1)[0][0] if signs else ""
     return [

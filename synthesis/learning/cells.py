@@ -176,6 +176,12 @@ class Cells:
         )
         return np.ma.filled(found["m"].astype(np.int64), _NO_OFFSET), found["n"].astype(np.int64)
 
+    def fraction_digits(self, name: str) -> NDArray[np.int64]:
+        """The number of cells by the digits of a fraction of a second, none to nine, shape (10,); private."""
+        digits = f"length(regexp_extract({self.texts[name]}, ':[0-9][0-9][.]([0-9]{{1,9}})', 1))"
+        found = self._query(f"SELECT coalesce({digits}, 0) AS d, count(*) AS n FROM file GROUP BY 1")
+        return np.bincount(found["d"], found["n"], 10).astype(np.int64)
+
     def zone_names(self, name: str) -> NDArray[np.int64]:
         """How many cells have each of `ZONE_NAMES` behind a time, then none; private."""
         found = self._query(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
 from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
-from .forms.date_forms import NUMBER_DECIMALS, OF_DIGITS
+from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, places_where, settle_votes
 from .forms.forms import (
     CODE,
     CODES,
@@ -27,8 +25,6 @@ from .forms.forms import (
     POINT_ZERO,
     SENTENCE,
     SEVERAL,
-    TEXT,
-    WITHOUT_SIGN,
     Form,
 )
 from .forms.read_in import KNOWN, READ_IN, SHOWN_BY
@@ -50,17 +46,11 @@ _MISSING_SEEN = 3.0
 """Missing values are seen from so many deviations on: they are one form, and usual. In a column without any,
 noise shows some once in 700 times."""
 
-_OF_ONE_KIND = 0.8
-"""A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
-
 _MAIN = 0.5
 """A column of many different texts is of numbers or dates if more than so many of its votes are."""
 
 _SHORT = 0.1
 """Days, months or hours are written with one digit if so many dates show it."""
-
-_MARKED = 0.02
-"""Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +95,14 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     votes = vote.above_noise(_SEEN)
     if records - float(vote.values[_ONLY_MISSING]) < _OTHERS_SEEN * vote.sigma:
         # Where nearly all cells are missing, what is seen may be noise.
-        votes[_FILLED] = vote.above_noise(_OTHERS_SEEN)[_FILLED]
-    if not votes[_FILLED].any():
+        votes[FILLED] = vote.above_noise(_OTHERS_SEEN)[FILLED]
+    if not votes[FILLED].any():
         missing = float(votes[_ONLY_MISSING])
         if missing > records / 2:
             return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
-        best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
+        best = FILLED[int(np.argmax(vote.values[FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
-    votes = _without_digits(_without_signs(votes))
+    votes = settle_votes(votes, vote)
     missing = float(vote.values[_ONLY_MISSING])
     if missing <= _MISSING_SEEN * vote.sigma:
         missing = 0.0
@@ -120,12 +110,12 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     sure = np.where(votes > _OTHERS_SEEN * vote.sigma, votes, 0.0)
 
     def of(kind: Kind) -> Vote:
-        others = max(0.0, float(sure[_FILLED].sum()) - _votes_for(kind, sure))
+        others = max(0.0, float(sure[FILLED].sum()) - _votes_for(kind, sure))
         known = max(_votes_for(kind, votes), records - missing - others, 0.0)
         return Vote(_with_signs(kind, vote), missing + others, vote.sigma, known, others)
 
-    clear = sure if sure[_FILLED].any() else votes
-    most = _number_or_date(votes, clear, _OF_ONE_KIND)
+    clear = sure if sure[FILLED].any() else votes
+    most = _number_or_date(votes, clear, OF_ONE_KIND)
     if most is not None and not is_of_unknown_unit(most):
         return of(most)
     found = of(_of_texts(votes, clear))
@@ -149,27 +139,18 @@ def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
             return float(_of_notation(kind.notation, votes).sum())
         case Times():
             known = formats_read_in(kind.format)
-            return float(sum(votes[place] for place in _FAMILIES["date"] if FORMS[place].name in known))
+            return float(sum(votes[place] for place in FAMILIES["date"] if FORMS[place].name in known))
         case Words():
-            return float(votes[_FAMILIES["word"]].sum())
-    return float(votes[_FILLED].sum())
-
-
-def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The votes, in which negative numbers are numbers like others."""
-    known = votes.copy()
-    for place, unsigned in WITHOUT_SIGN.items():
-        known[unsigned] += votes[place]
-        known[place] = 0.0
-    return known
+            return float(votes[FAMILIES["word"]].sum())
+    return float(votes[FILLED].sum())
 
 
 def _with_signs(kind: Kind, vote: Noisy) -> Kind:
     """Numbers of which negative ones are seen, or codes alone that stand for answers that there are not."""
     if not isinstance(kind, Numbers):
         return kind
-    negative = vote.values[_FAMILIES[NEGATIVE]] / vote.sigma
-    named = np.array([FORMS[place].name in CODES for place in _FAMILIES[NEGATIVE]])
+    negative = vote.values[FAMILIES[NEGATIVE]] / vote.sigma
+    named = np.array([FORMS[place].name in CODES for place in FAMILIES[NEGATIVE]])
     # Other notations with a sign are those of columns that show it.
     sign = KNOWN[kind.notation].sign if kind.notation in KNOWN else ""
     if sign not in ("", "+") or (negative[~named] > _OTHERS_SEEN).any():
@@ -177,21 +158,8 @@ def _with_signs(kind: Kind, vote: Noisy) -> Kind:
     seen = named & (negative > _CODES_SEEN)
     if kind.notation != "{}" or negative[seen].sum() <= _OTHERS_SEEN * math.sqrt(seen.sum()):
         return kind
-    codes = {float(FORMS[place].name) for place in _FAMILIES[NEGATIVE][seen]}
+    codes = {float(FORMS[place].name) for place in FAMILIES[NEGATIVE][seen]}
     return replace(kind, codes=tuple(sorted(codes)))
-
-
-def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The votes, in which dates of digits are numbers unless most cells are such dates."""
-    digits = votes[_DIGITS].sum()
-    if not digits or digits >= _OF_ONE_KIND * votes[_FILLED].sum():
-        return votes
-    known = votes.copy()
-    for place in _DIGITS:
-        decimals = NUMBER_DECIMALS.get(FORMS[place].name, 0)
-        known[PLACES[Form("number", "{}", decimals)]] += votes[place]
-    known[_DIGITS] = 0.0
-    return known
 
 
 def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], least: float) -> Kind | None:
@@ -203,8 +171,8 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
             how all numbers are written, so these are not enough to be seen.
         least: the share.
     """
-    needed = least * clear[_FILLED].sum()
-    numbers, dates = clear[_FAMILIES["number"]].sum(), clear[_FAMILIES["date"]].sum()
+    needed = least * clear[FILLED].sum()
+    numbers, dates = clear[FAMILIES["number"]].sum(), clear[FAMILIES["date"]].sum()
     if numbers > needed:
         kind = _numbers(_notation(votes, clear), votes, clear)
         # Others, such as 2A among 13 and 75, are none of this column.
@@ -214,14 +182,14 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
 
 def _times(votes: NDArray[np.float64]) -> Times:
     """Dates in the format that reads most of them, of those that enough of them show."""
-    cast = {FORMS[place]: float(votes[place]) for place in _FAMILIES["date"] if votes[place] > 0}
+    cast = {FORMS[place]: float(votes[place]) for place in FAMILIES["date"] if votes[place] > 0}
 
     def rows(names: set[str], detail: int = -1) -> float:
         return sum(
             n for form, n in cast.items() if form.name in names and (detail < 0 or form.detail & detail)
         )
 
-    shown = [form.name for form in cast if rows({form.name}) > _MARKED * rows(formats_read_in(form.name))]
+    shown = [form.name for form in cast if rows({form.name}) > MARKED * rows(formats_read_in(form.name))]
     # Cells that leave out parts that are zero may each be in another format.
     shown += [LEFT_OUT] * any(form.startswith("PT") for form in shown)
     best = max(shown, key=lambda name: rows(formats_read_in(name)))
@@ -244,9 +212,9 @@ def formats_read_in(form: str) -> set[str]:
 
 def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words | Texts:
     """Words or other texts; words alone if no other form is clear."""
-    all_votes = votes[_FILLED].sum()
-    families = {family: votes[places].sum() for family, places in _FAMILIES.items()}
-    words = tuple(FORMS[place].name for place in _FAMILIES["word"] if votes[place] > 0)
+    all_votes = votes[FILLED].sum()
+    families = {family: votes[places].sum() for family, places in FAMILIES.items()}
+    words = tuple(FORMS[place].name for place in FAMILIES["word"] if votes[place] > 0)
     if words and not clear[_NO_WORD].any():
         return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
@@ -257,7 +225,7 @@ def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words |
 
 def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
     """The notation of most numbers, of those that enough of them show."""
-    numbers, bare = votes[_FAMILIES["number"]].sum(), votes[_PLAIN_NUMBERS].sum()
+    numbers, bare = votes[FAMILIES["number"]].sum(), votes[_PLAIN_NUMBERS].sum()
 
     def cast(notation: str) -> tuple[float, int]:
         # A plus is read everywhere.
@@ -267,7 +235,7 @@ def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
         known = KNOWN[notation]
         if (any(known.around) or known.exponent) and numbers - bare <= numbers / 2:
             return False
-        return all(clear[places].sum() > _MARKED * numbers for places in SHOWN_BY[notation])
+        return all(clear[places].sum() > MARKED * numbers for places in SHOWN_BY[notation])
 
     return max(filter(is_shown, KNOWN), key=cast)
 
@@ -297,7 +265,7 @@ def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float6
 def _of_padded(clear: NDArray[np.float64]) -> Numbers | None:
     """Numbers of one length with zeros in front, such as postal codes; None if most cells are no such."""
     notation = _zeros_in_front(clear)
-    if notation == "{}" or clear[READ_IN[notation][0]].sum() < _OF_ONE_KIND * clear[_FILLED].sum():
+    if notation == "{}" or clear[READ_IN[notation][0]].sum() < OF_ONE_KIND * clear[FILLED].sum():
         return None
     return Numbers(notation, 0)
 
@@ -305,29 +273,15 @@ def _of_padded(clear: NDArray[np.float64]) -> Numbers | None:
 def _zeros_in_front(clear: NDArray[np.float64]) -> str:
     """The notation of whole numbers: with zeros in front if enough of them show it, all of one length."""
     codes = np.array([clear[PLACES[Form(CODE, notation)]] for notation in PADDED.values()])
-    enough = codes.max() > max(_MARKED * clear[_PLAIN_NUMBERS].sum(), _OF_ONE_KIND * codes.sum())
+    enough = codes.max() > max(MARKED * clear[_PLAIN_NUMBERS].sum(), OF_ONE_KIND * codes.sum())
     return list(PADDED.values())[int(np.argmax(codes))] if enough else "{}"
 
 
-def _places(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
-    return np.array([place for place, form in enumerate(FORMS) if wanted(form)], dtype=np.intp)
-
-
-def _is_of(family: str, form: Form) -> bool:
-    return form.family == family
-
-
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
-_PLAIN_NUMBERS = _places(lambda form: form.family == "number" and form.name == "{}")
-_FAMILIES = {
-    family: _places(partial(_is_of, family))
-    for family in ("number", NEGATIVE, "date", "word", CODE, TEXT, SENTENCE)
-}
-_FILLED = _places(lambda form: form.family != MISSING)
-_NO_WORD = _places(lambda form: form.family not in (MISSING, "word"))
-_ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])
-_DIGITS = _places(lambda form: form.family == "date" and (form.name, form.detail) in OF_DIGITS.values())
-_ATTACHED = _places(
+_PLAIN_NUMBERS = places_where(lambda form: form.family == "number" and form.name == "{}")
+_NO_WORD = places_where(lambda form: form.family not in (MISSING, "word"))
+_ONLY_MISSING = int(places_where(lambda form: form.family == MISSING)[0])
+_ATTACHED = places_where(
     lambda form: form.family == "number" and UNKNOWN in form.name and " " not in form.name.replace("{ ", "")
 )
-_ONLY_SENTENCE = int(_places(lambda form: form.family == SENTENCE)[0])
+_ONLY_SENTENCE = int(places_where(lambda form: form.family == SENTENCE)[0])

@@ -9,13 +9,14 @@ from functools import partial
 
 import numpy as np
 
+from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
 from ...common.forms.notation import Notation
 from ...common.forms.spelling import thousands_in
 from .asking import PRESENT, Asking, Rows
 from .cells import Cells
-from .columns import Column, categories
+from .columns import OTHER, Column, categories
 from .forms.forms import FIRST
 from .kind import Numbers, Texts, Times, Words
 from .kinds import Vote, is_of_unknown_unit, kind_voted
@@ -112,7 +113,11 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     found |= learned_times(asking, times, votes)
     found |= learned_texts(asking, texts, votes, forms, different, each)
     lost = tuple(name for name in names if found[name] is None)
-    others = tuple(name for name in votes if votes[name].others > _OTHERS_REMARKED * records)
+    others = tuple(
+        name
+        for name, vote in votes.items()
+        if vote.others > _OTHERS_REMARKED * records and not _lists_texts(found[name])
+    )
     if not any(isinstance(one, Column) for one in found.values()):
         # What was spent ends in a release, though one of nothing but the number of rows.
         nothing = np.zeros(0)
@@ -134,6 +139,15 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
 def _takes_delta(vote: Vote) -> bool:
     """Whether values of single rows may be found in a column, with a small probability."""
     return isinstance(vote.kind, (Numbers, Texts))
+
+
+def _lists_texts(one: Column | Unmodelled | None) -> bool:
+    """Whether a column lists texts, so that those among its numbers are not missing."""
+    if not isinstance(one, Column) or not isinstance(one.reading, CategoricalAttribute):
+        return False
+    return any(
+        isinstance(category, str) for category in one.reading.categories if category not in ("", OTHER)
+    )
 
 
 def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: float, delta: float) -> Vote:

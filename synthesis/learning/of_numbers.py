@@ -76,6 +76,11 @@ def learned_numbers(
     units = {name: _unit(kind, rounding[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
     found = asking.ranges("range", values, rulers, votes, MAGNITUDES, CLOSER)
+    found |= {
+        name: found[name].within(0.0, 10.0**width - 1)
+        for name, kind in kinds.items()
+        if (width := Notation(kind.notation).width)
+    }
     naming = _identifiers(asking, kinds, units, found, votes)
     # What is listed is written as a number, which is not how others are written.
     plain = {name for name, kind in kinds.items() if kind.notation == "{}" and not kind.padded}

@@ -56,6 +56,9 @@ _UNIQUE = 0.9
 _FREE = 0.5
 """A column of sentences, or of texts that are never frequent, is left out if so many of them differ."""
 
+_OFTEN_EMPTY = 0.1
+"""Where so many rows have no value, texts of no common form name no rows: whether there is one is kept."""
+
 
 def learned_words(vote: Vote, forms: Noisy, name: str, rows: Rows, cost: float) -> Column:
     """A column of well-known words alone.
@@ -112,11 +115,11 @@ def learned_texts(
     for name, kind in kinds.items():
         vote = votes[name]
         share = float(different[name].above_noise(PRESENT)[0]) / max(1.0, vote.filled)
-        if kind.sentences and share >= _FREE:
+        unique, often_empty = share >= _UNIQUE, vote.missing > _OFTEN_EMPTY * asking.records
+        if kind.sentences and share >= _FREE and not often_empty:
             columns[name] = Dropped(name)
             continue
-        coded = bool(kind.coded and is_many(different[name]) and share < _UNIQUE)
-        unique = share >= _UNIQUE
+        coded = bool(kind.coded and is_many(different[name]) and not unique)
         values = asking.cells.values(name)
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
         nearest = False
@@ -126,37 +129,54 @@ def learned_texts(
             found = frequent_texts(asking, name, values, coded, *part)
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
+        pattern = None
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
             columns[name] = _empty(name, vote)
-        elif unique and not found:
-            columns[name] = Identifier(
-                name, _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
-            )
-        elif share >= _FREE and not found:
-            columns[name] = Dropped(name)
+            continue
+        if not found and unique:
+            pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
+        if pattern is None and (found or share < _FREE or often_empty):
+            columns[name] = _listed_texts(asking, name, vote, forms[name], found, coded, nearest)
         else:
-            vote = _without_listed(vote, found)
-            counts = np.array([count for count, _ in found.values()])
-            squares = sum(sigma**2 for _, sigma in found.values())
-            spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
-            rest = float(asking.records - vote.missing - counts.sum())
-            other = bool(rest > spread) and not nearest
-            unlisted = (
-                SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
-            )
-            column = categories(
-                name, list(found), counts, vote.missing > 0, other, prefixes=coded, nearest=nearest
-            )
-            columns[name] = replace(
-                column,
-                unlisted=float(unlisted),
-                merged=rest if other else 0.0,
-                # Beginnings are not counted apart from all longer texts that are listed.
-                counted=None
-                if coded or nearest
-                else _count_codes(column, found, vote, asking.rows, asking.share),
-            )
+            columns[name] = Identifier(name, pattern or pattern_by_name(name)) if unique else Dropped(name)
     return columns
+
+
+def _listed_texts(
+    asking: Asking,
+    name: str,
+    vote: Vote,
+    forms: Noisy,
+    found: Mapping[str, tuple[float, float]],
+    coded: bool,
+    nearest: bool,
+) -> Column:
+    """A column of the texts that were found, if any, and of others.
+
+    Args:
+        asking: the means.
+        name: of the column.
+        vote: what its cells voted for.
+        forms: noisy numbers of cells of each form.
+        found: noisy rows of each text and the deviation of their noise.
+        coded: whether others count as the longest that they begin with.
+        nearest: whether others count as the nearest.
+    """
+    vote = _without_listed(vote, found)
+    counts = np.array([count for count, _ in found.values()])
+    squares = sum(sigma**2 for _, sigma in found.values())
+    spread = PRESENT * np.sqrt(squares + 2 * forms.sigma**2)
+    rest = float(asking.records - vote.missing - counts.sum())
+    other = bool(rest > spread) and not nearest
+    unlisted = SURE_UNSEEN * forms.sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
+    column = categories(name, list(found), counts, vote.missing > 0, other, prefixes=coded, nearest=nearest)
+    return replace(
+        column,
+        unlisted=float(unlisted),
+        merged=rest if other else 0.0,
+        # Beginnings are not counted apart from all longer texts that are listed.
+        counted=None if coded or nearest else _count_codes(column, found, vote, asking.rows, asking.share),
+    )
 
 
 def _empty(name: str, vote: Vote) -> Column:
@@ -208,8 +228,8 @@ def _count_codes(
     return Measurement(View((column.reading.name,)), values, sigma, cost, sigmas=np.sqrt(variances))
 
 
-def _pattern(asking: Asking, name: str, values: Values, least: float, delta: float) -> str:
-    """The pattern that most names of the rows have, or one by the name of the column.
+def _pattern(asking: Asking, name: str, values: Values, least: float, delta: float) -> str | None:
+    """The pattern that most names of the rows have, if most have one.
 
     Args:
         asking: the means.
@@ -243,7 +263,7 @@ def _pattern(asking: Asking, name: str, values: Values, least: float, delta: flo
         common = common_pattern(found, least / step)
         if common is not None:
             return common
-    return pattern_by_name(name)
+    return None
 
 
 def learned_labels(cells: Cells, counts: PrivateCounts, rows: Rows, cost: float) -> dict[str, Column]:

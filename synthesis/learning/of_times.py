@@ -24,9 +24,18 @@ from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, MONTHS, OFFSET, FINEST_UNIT, NO_DATE, COARSE, CLOSER = 0.05, 0.1, 0.05, 0.08, 0.05, 0.2, 0.12
+ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER = (
+    0.05,
+    0.1,
+    0.05,
+    0.08,
+    0.05,
+    0.05,
+    0.2,
+    0.12,
+)
 """Shares of a column for the order of day and month, the names of months, the distance from UTC, the finest
-unit, dates that stand for none, a grid over centuries, and one around the records."""
+unit, the zeros of whole seconds, dates that stand for none, a grid over centuries, one around the records."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -77,9 +86,6 @@ _LONGER, _WITH_SECONDS = (2, 3), (1, 3)
 _DAYS = np.array([12, 13, 6, 0]) / 31
 """Shares of the days of a month in the ranges of `Cells.numbers_of_dates`."""
 
-_NO_FRACTION = "000"
-"""How programs that write fractions of seconds most often write none."""
-
 _SHOWN = 0.1
 """So many rows have to show that a day is in the second place, where a year may be in the first."""
 
@@ -122,7 +128,7 @@ def learned_times(
         if kind.format in CLOCKS
     }
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
-    kinds = {name: _without_fraction(kind, granularities[name]) for name, kind in kinds.items()}
+    kinds |= _without_fractions(asking, kinds, granularities)
     moments = {
         name: clocks.get(name) or Moments(kinds[name].timed, unit, timezone=zones[name])
         for name, unit in granularities.items()
@@ -363,11 +369,21 @@ def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
     return _GRANULARITIES[int(seen[-1]) if len(seen) else 0]
 
 
-def _without_fraction(kind: Times, unit: Granularity) -> Times:
-    """The format of whole seconds with a fraction behind them, whose digits are always zeros."""
-    if unit in (Granularity.MILLISECOND, Granularity.MICROSECOND) or kind.format in CLOCKS:
-        return kind
-    return replace(kind, format=kind.format.replace("%f", _NO_FRACTION))
+def _without_fractions(
+    asking: Asking, kinds: Mapping[str, Times], units: Mapping[str, Granularity]
+) -> dict[str, Times]:
+    """The formats of whole seconds with a fraction behind them, whose digits are always zeros, with these."""
+    asked = {
+        name: partial(asking.cells.fraction_digits, name)
+        for name, kind in kinds.items()
+        if "%f" in kind.format and kind.format not in CLOCKS
+        if units[name] not in (Granularity.MILLISECOND, Granularity.MICROSECOND)
+    }
+    digits = asking.counts.histograms("zeros of seconds", asked, SECOND_ZEROS * asking.share)
+    zeros = {name: "0" * (1 + int(np.argmax(one.values[1:]))) for name, one in digits.items()}
+    return {
+        name: replace(kinds[name], format=kinds[name].format.replace("%f", zeros[name])) for name in zeros
+    }
 
 
 def _units(moments: Moments, read: partial[NDArray[np.datetime64]]) -> NDArray[np.float64]:

@@ -307,6 +307,9 @@ def time_in_format(text: str, form: str, months: tuple[str, ...] = ()) -> dateti
         text, form = _with_number(text, months), _NAMED.sub("%m", form)
     if "%o" in form:
         text, form = re.sub(r"\b1er\b", "1", text), form.replace("%o", "%d")
+    if "%f" in form:
+        # Some programs write seven or nine digits.
+        text = re.sub("(?<=[.][0-9]{6})[0-9]{1,3}", "", text)
     if "%V" in form and "%u" not in form:
         text, form = f"{text} 1", f"{form} %u"
     if "%q" in form:

@@ -144,6 +144,8 @@ def time_sql(text: str, form: str, months: Sequence[str] = ()) -> str:
         text = f"regexp_replace({text}, '[.]0$', '')"
     if "%o" in form:
         text, form = f"regexp_replace({text}, '^1er ', '1 ')", form.replace("%o", "%d")
+    if "%f" in form:
+        text = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]{{1,3}}', '\\1')"
     if "%V" in form and "%u" not in form:
         text, form = f"{text} || ' 1'", f"{form} %u"
     letter = "T" if "T%q" in form else "Q"

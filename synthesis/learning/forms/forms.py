@@ -85,7 +85,8 @@ RARE_NOTATIONS = (
     *("${:=}", "${:=,}", "€{:=}", "€ {=,}", "€ {=.,}"),
     # Of a unit or a currency that is not listed.
     *("{}¤", "{:,}¤", "{,}¤", "{} ¤", "{:,} ¤", "{,} ¤", "{.,} ¤", "{: } ¤", "{ ,} ¤", "{:'} ¤"),
-    *("¤{}¤", "¤{}", "¤{:,}", "¤{,}", "¤{.,}", "¤ {}", "¤ {:,}", "¤ {,}", "¤ {.,}", "¤ { ,}", "¤ {:'}"),
+    *("¤{}¤", "¤{} ¤", "¤{:,} ¤"),
+    *("¤{}", "¤{:,}", "¤{,}", "¤{.,}", "¤ {}", "¤ {:,}", "¤ {,}", "¤ {.,}", "¤ { ,}", "¤ {:'}"),
 )
 """Other notations, of fewer details. A notation that is not listed counts as the next that reads its
 numbers, such as with a typed blank for one that is typeset."""
@@ -125,12 +126,18 @@ CODES = tuple(
 """Negative numbers that stand for answers that there are not, such as refused; each has a form."""
 
 
+BY_POINT, BY_POINT_ZERO = "by point", "by point, zero last"
+"""The families of forms of numbers with a point before three digits, which may divide thousands as in 1.234,
+and of those whose last digit is zero, by notation."""
+
+
 @dataclass(frozen=True)
 class Form:
     """What a cell looks like.
 
     Attributes:
-        family: "missing", "text", "sentence", "number", "negative", "code", "word" or "date".
+        family: "missing", "text", "sentence", "number", "negative", "code", "word", "date", or one of numbers
+            with a point before three digits.
         name: the notation of a number, the word, or the format of a date.
         detail: decimals of a number; of a date see `date_forms`.
     """
@@ -154,6 +161,20 @@ _FIRST_FORMS: tuple[Form, ...] = (
     *(Form("date", form, detail) for form, detail in DATES),
 )
 
+THOUSANDS_BY_POINT = {
+    notation: known[0]
+    for notation in (*NOTATIONS, *RARE_NOTATIONS)
+    if "{}" in notation
+    if (
+        known := [
+            one
+            for one in (notation.replace("{}", "{.,}"), notation.replace("{}", "{,}"))
+            if one in NOTATIONS or one in RARE_NOTATIONS
+        ]
+    )
+}
+"""Notation -> the one of the same numbers if points divide thousands."""
+
 FORMS = (
     *_FIRST_FORMS,
     *(Form("number", notation, decimals) for notation in RARE_NOTATIONS for decimals in RARE_DETAILS),
@@ -170,6 +191,7 @@ FORMS = (
     ),
     Form(CODE, PAIRS),
     *(Form(NEGATIVE, code, decimals) for code in CODES for decimals in (0, POINT_ZERO)),
+    *(Form(family, notation) for notation in THOUSANDS_BY_POINT for family in (BY_POINT, BY_POINT_ZERO)),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -197,8 +219,9 @@ _FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{
 
 _CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
-_SEVERAL = re.compile("[09][/:x×*][09]")
-_PAIRS = re.compile("[09]{1,3}( ?[/:x×*] ?[09]{1,3}){1,2}")
+_BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
+_SEVERAL = re.compile("[09][/:x×*+][09]")
+_PAIRS = re.compile("(?!0x)[09]{1,3}( ?[/:x×*+] ?[09]{1,3}){1,2}")
 
 
 def shape_sql(text: str) -> str:
@@ -266,6 +289,8 @@ def _number(shape: str) -> Form | None:
     # Where only fractions have a notation, such as of R$ 5,00, whole numbers are in it.
     commas = [replace(way, decimal_comma=way.decimal_comma or not decimals) for way in ways]
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
+        if decimals == 3 and way.pattern in THOUSANDS_BY_POINT and (match := _BY_POINT.fullmatch(shape)):
+            return Form(BY_POINT_ZERO if match["last"] == "0" else BY_POINT, way.pattern)
         if way.pattern in RARE_NOTATIONS:
             known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
             rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]

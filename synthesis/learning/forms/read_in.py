@@ -32,6 +32,8 @@ def _is_read(known: Notation, name: str) -> bool | None:
         by_comma = known.mark == "," or (known.decimal_comma and known.mark in ("", "."))
         return by_comma and not any(known.around)
     other = KNOWN[name]
+    if _is_by_comma(known, other):
+        return True
     if other.mark not in ("", known.mark) or other.sign not in ("", "+", known.sign):
         return False
     if other.around != known.around and not _is_alike(known, other):
@@ -39,6 +41,13 @@ def _is_read(known: Notation, name: str) -> bool | None:
     if known.exponent and not other.exponent:
         return None
     return other.decimal_comma == known.decimal_comma or None
+
+
+def _is_by_comma(known: Notation, other: Notation) -> bool:
+    """Whether the comma that one notation takes for one between thousands divides a fraction of another's."""
+    if not known.decimal_comma or known.mark not in ("", ".") or other.mark != "," or other.decimal_comma:
+        return False
+    return any(known.around) and (other.around == known.around or _is_alike(known, other))
 
 
 def _is_alike(known: Notation, other: Notation) -> bool:
@@ -56,8 +65,8 @@ def _read_in(notation: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         read = _is_read(known, name)
         for place in places if read is not False else ():
             decimals = FORMS[place].detail if read else whole.get(FORMS[place].detail)
-            if name == EITHER and known.decimal_comma:
-                decimals = 3
+            if read and known.decimal_comma and (name == EITHER or _is_by_comma(known, KNOWN[name])):
+                decimals = 3 if not FORMS[place].detail else None
             if name in EXPONENTS and notation not in EXPONENTS:
                 decimals = DECIMALS + 1
             if decimals is not None:

@@ -306,6 +306,10 @@ def test_numbers_with_units_are_numbers(tmp_path, cell, notation):
         ("\u2212{}", "{}", "{:\u2212}", (-399, 399)),
         ("+{}", "-{}", "{:+}", (-399, 399)),
         ("1,{}円", "{}円", "{:,}円", (200, 1399)),
+        ("1.{}", "{}", "{.,}", (200, 1399)),
+        ("R$ 1.{}", "R$ {}", "R$ {.,}", (200, 1399)),
+        ("$1,{} USD", "${} USD", "${:,} USD", (200, 1399)),
+        ("1\u2009{}.5", "{}", "{:\u2009}", (200, 1399)),
     ],
 )
 def test_numbers_with_marks_between_thousands_or_in_parentheses_are_numbers(
@@ -318,6 +322,14 @@ def test_numbers_with_marks_between_thousands_or_in_parentheses_are_numbers(
     low, high = bounds
     assert low - 2000 <= entry["min"] <= low
     assert high <= entry["max"] <= high * 2
+
+
+@pytest.mark.parametrize("other", ["{}.333", "0.{}", "{}.4"])
+def test_points_before_three_digits_divide_no_thousands_beside_fractions(tmp_path, other):
+    cells = [one.format(n) for n in range(200, 400) for one in ("{}", other)]
+    entry = draft(tmp_path, *cells)
+    assert entry["max"] <= 400
+    assert "format" not in entry
 
 
 @pytest.mark.parametrize("cell", ["\u2013{}"])

@@ -110,3 +110,15 @@ def test_counts_of_a_list_have_all_rows_that_count_as_its_numbers():
     assert found.counts.tolist() == [520, 300, 180]
     # Nine cells and missing values were counted twice; eight of the ten count as zero.
     assert found.sigmas == pytest.approx(np.sqrt(50) * np.sqrt([8, 1, 1]))
+
+
+def test_texts_that_are_listed_among_few_numbers_are_not_missing(learned):
+    cells = np.resize(["0", "1", "2", "3", "4 or more"], ROWS)
+    found = learned(pd.DataFrame({"x": cells}))
+    assert "4 or more" in found.columns["x"].released.categories
+    assert found.others == ()
+
+
+def test_texts_among_many_numbers_are_missing(learned):
+    cells = [f"{number / 10}" if number % 9 else "<5" for number in range(ROWS)]
+    assert learned(pd.DataFrame({"x": cells})).others == ("x",)

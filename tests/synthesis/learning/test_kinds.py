@@ -95,6 +95,29 @@ COLUMNS = {
         mixed(**{"20210310": 0.7, "99999999": 0.3}),
         Numbers("{}", 0, bare=True),
     ),
+    "thousands by points": (
+        mixed(**{"500": 0.4, "12.345": 0.5, "-12.345": 0.04, "12.340": 0.06}),
+        Numbers("{.,}", 0, signed=True),
+    ),
+    "thousands by points beside a currency": (
+        mixed(**{"500 €": 0.4, "12.345 €": 0.54, "12.340 €": 0.06}),
+        Numbers("{.,} €", 0),
+    ),
+    "thirds": (mixed(**{"0": 0.2, "33.333": 0.6, "100": 0.2}), Numbers("{}", 3, bare=True)),
+    "three decimals everywhere": (mixed(**{"12.345": 0.9, "12.340": 0.1}), Numbers("{}", 3, True)),
+    "three decimals, some below one": (
+        mixed(**{"0": 0.2, "0.345": 0.3, "12.340": 0.5}),
+        Numbers("{}", 3, bare=True),
+    ),
+    "three decimals behind a comma, with a sign": (
+        mixed(**{"12,345 %": 0.8, "0,345 %": 0.2}),
+        Numbers("{,}¤", 3, True),
+    ),
+    "three decimals behind a comma, with a unit": (
+        mixed(**{"12,345 l": 0.8, "0,345 l": 0.2}),
+        Numbers("{,}¤", 3, True),
+    ),
+    "thousands by commas, with a sign": (mixed(**{"$12,345": 0.8, "$345": 0.2}), Numbers("${:,}", 0)),
     "words": (mixed(**{"yes": 0.3, "no": 0.7}), Words(("yes", "no"))),
     "texts": (mixed(**{"north": 0.5, "south": 0.5}), Texts(())),
     "texts and words": (mixed(**{"north": 0.5, "other": 0.5}), Texts(("other",))),

@@ -82,6 +82,20 @@ def test_free_text_is_left_out(learned):
     assert "short" not in found.columns
 
 
+@pytest.mark.parametrize("text", ["well, {} of them", "the patient said on day {} that it was fine"])
+def test_of_free_text_that_is_often_empty_is_kept_whether_there_is_one(learned, text):
+    letters = np.random.default_rng(1).choice(list("abcdefghij"), (ROWS, 8))
+    cells = [text.format("".join(row)) if place % 3 else "" for place, row in enumerate(letters)]
+    found = learned(pd.DataFrame({"x": cells, "y": chosen("a", "b")}))
+    assert found.columns["x"].released.categories == ("", "other")
+    assert found.columns["x"].counted.values == pytest.approx([ROWS / 3, ROWS * 2 / 3], abs=1)
+
+
+def test_names_of_a_form_that_some_rows_lack_are_names(learned):
+    cells = [f"{number}@example.org" if number % 3 else "" for number in range(ROWS)]
+    assert isinstance(learned(pd.DataFrame({"x": cells, "y": chosen("a", "b")})).unmodelled[0], Identifier)
+
+
 def test_long_texts_that_many_rows_share_are_categories(learned):
     bound = "95 percent interval of the {} over all countries, its {} bound"
     texts = [bound.format(*one) for one in (("index", "lower"), ("index", "upper"), ("unit value", "lower"))]

@@ -9,6 +9,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.clock import Clock
 from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.moments import Granularity
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.attributes.unmodelled import Identifier
 from dpmosaic.common.data.values import read_numbers
@@ -130,6 +131,37 @@ def test_digits_of_one_length_keep_their_zeros(learned, tmp_path, width, some):
         assert entry[key] == pattern
     else:
         assert {*entry["categories"]} <= {*cells}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_digits_of_one_length_stay_within_it_whatever_the_noise(learned, tmp_path, seed):
+    numbers = np.random.default_rng(seed).integers(0, 10**5, 20 * ROWS)
+    cells = [f"{number:05d}" for number in numbers]
+    units = learned(pd.DataFrame({"x": cells}), zcdp_rho=0.01, seed=seed).columns["x"].reading
+    assert units.minimum >= 0
+    assert units.maximum <= 99_999
+    entry = drafted_entry(tmp_path, cells)
+    assert (entry["min"], entry["max"]) == (0, 99_999)
+
+
+@pytest.mark.parametrize("digits", range(1, 10))
+@pytest.mark.parametrize("fraction", ["0", "5"])
+def test_fractions_of_seconds_are_read_however_many_digits_they_have(learned, tmp_path, digits, fraction):
+    times = pd.Timestamp("2021-01-01") + pd.to_timedelta(range(0, 40 * ROWS, 40), "min")
+    ends = [fraction.ljust(digits, "0"), "0" * digits]
+    cells = [f"{time:%Y-%m-%d %H:%M:%S}.{ends[place % 2]}" for place, time in enumerate(times)]
+    found = learned_column(learned, cells)
+    moments = found.moments
+    read, unreadable = moments.read("x", np.array(cells, dtype=object))
+    assert not unreadable.any()
+    assert read[0] == np.datetime64("2021-01-01T00:00:00.500" if fraction == "5" else "2021-01-01")
+    assert (moments.granularity is Granularity.MILLISECOND) == (fraction == "5")
+    entry = drafted_entry(tmp_path, cells)
+    assert "missing" not in entry
+    if fraction == "0":
+        assert moments.texts_of(read).tolist() == cells
+        # Drafts write six digits in any case.
+        assert entry["format"].endswith(":%S.%f" if digits == 6 else ":%S." + "0" * digits)
 
 
 def in_thousands(number, decimals, trimmed):

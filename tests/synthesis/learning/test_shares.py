@@ -43,6 +43,7 @@ def test_the_steps_of_each_kind_together_cost_less_than_a_column_may():
         max(of_times.ORDER, of_times.MONTHS)
         + of_times.OFFSET
         + of_times.FINEST_UNIT
+        + of_times.SECOND_ZEROS
         + of_times.NO_DATE
         + of_times.COARSE
     )

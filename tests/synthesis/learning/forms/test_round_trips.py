@@ -23,7 +23,16 @@ from dpmosaic.synthesis.learning.forms.date_forms import (
     clock_of,
     time_sql,
 )
-from dpmosaic.synthesis.learning.forms.forms import FORMS, WITHOUT_SIGN, place_of, shape_sql
+from dpmosaic.synthesis.learning.forms.forms import (
+    BY_POINT,
+    BY_POINT_ZERO,
+    FORMS,
+    PLACES,
+    WITHOUT_SIGN,
+    Form,
+    place_of,
+    shape_sql,
+)
 from dpmosaic.synthesis.learning.forms.read_in import KNOWN, READ_IN
 from dpmosaic.synthesis.learning.kinds import formats_read_in
 
@@ -84,7 +93,7 @@ def test_numbers_come_back_in_every_notation(connection, form, decimals, units, 
     # Letters without a blank are before no number, and no letters on both sides of one. Reals of a thousand
     # without decimals are in another notation, that of a unit which is not listed.
     letters = "HUF" if form.startswith("¤{") else ""
-    letters = "HUF US$" if form == "¤{}¤" else letters
+    letters = "HUF US$" if form.count("¤") == 2 else letters
     assume(form != "R$ {.,}" or decimals)
     pattern = form.replace("¤", "₩" if before in letters.split() else unit)
     notation, number = Notation(pattern).with_decimals(decimals), round(units / 10**decimals, decimals)
@@ -92,6 +101,8 @@ def test_numbers_come_back_in_every_notation(connection, form, decimals, units, 
         number = float(f"{number:.{decimals}e}")
     text = written(number, decimals, pattern)
     place = place_of(asked(connection, shape_sql("cell"), text))
+    if FORMS[place].family in (BY_POINT, BY_POINT_ZERO):
+        place = PLACES[Form("number", FORMS[place].name, 3)]
     assert WITHOUT_SIGN.get(place, place) in READ_IN[form][0]
     assert asked(connection, _number_sql("cell", pattern), text) == number
     numbers, unreadable = read_numbers("x", [text], notation)
