@@ -25,11 +25,12 @@ from ..shape import Family, number_name
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
-_SCORE_ROUNDS = 30
+_SCORE_ROUNDS = 15
 """Rounds in which scores of codes are adjusted."""
 
-_STEP = 0.5
-"""Part of the way to its target that a code goes in a round."""
+_STEP, _BACK = 0.5, 0.4
+"""Part of the way to its target that a code goes in a round, and of its way so far that it goes back then: a
+target that noise has put far away is not reached."""
 
 
 _HELD = 0.75
@@ -124,7 +125,8 @@ def move_numbers(
     """The numbers of rows, moved between parents.
 
     Each parent has a place in the order of numbers. Every code of a column shifts the places of all parents
-    that have it, so that large numbers move as well as small ones.
+    that have it, so that large numbers move as well as small ones. Shifts are ridge estimates: a margin says
+    little of numbers beyond `most`, and what noise adds to it would move all of these.
 
     Args:
         numbers: of rows of each parent, shape (parents,).
@@ -156,6 +158,7 @@ def move_numbers(
         for score, margin, target, steepness in zip(scores, margins, targets, steep, strict=True):
             lacking = target - np.bincount(margin.codes, now, len(target))
             score += np.clip(_STEP * lacking / steepness, -0.5, 0.5)
+            score *= 1 - _BACK
     return found
 
 
