@@ -60,7 +60,7 @@ def read_bytes(path: str | Path, most: int = LONGEST_TEXT_BYTES) -> bytes:
 
 def _without_waiting(path: str, flags: int) -> int:
     """Opens a file, and no named pipe."""
-    if not hasattr(os, "O_NONBLOCK"):
+    if not hasattr(os, "set_blocking"):
         return os.open(path, flags)
     descriptor = os.open(path, flags | os.O_NONBLOCK)
     named = not os.path.realpath(path).startswith(("/dev/", "/proc/"))

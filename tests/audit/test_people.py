@@ -114,8 +114,8 @@ def the_largest_number_of_rows(monkeypatch):
         seen.append(numbers.max())
         return classes_of(numbers)
 
-    def exactly(name, values, sigma):
-        number_of_rows(name, values, sigma)
+    def exactly(name, values, sigma, least):
+        number_of_rows(name, values, sigma, least)
         return NumericAttribute(name, 0, 31 if seen[-1] > 100 else 15, 8, integer=True)
 
     monkeypatch.setattr(describing, "classes_of", watched)
