@@ -182,9 +182,8 @@ def with_even_numbers(
     numbers = numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
     evened = limit_of_equal_counts(numbers)
     records = max(1.0, float(mass.sum() * np.minimum(1, numbers / evened).mean()))
-    return family.with_table(replace(family[name], evened=evened)), NoisySize(
-        records, (_GUESS * records) ** 2
-    )
+    size = NoisySize(records, (_GUESS * records) ** 2)
+    return family.with_table(replace(family[name], evened=evened)), size
 
 
 def with_groups(family: Family, name: str, release: Release) -> Family:

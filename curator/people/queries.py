@@ -51,13 +51,8 @@ def answer_query(
     """
     select = _select(text)
     root = releases.get(family.root.name)
-    asked = text
-    if len(frames) == 1 and _ONE_TABLE not in frames:
-        (only,) = frames
-        for table in select.find_all(exp.Table):
-            if table.name.lower() == _ONE_TABLE:
-                table.set("this", exp.to_identifier(only, quoted=True))
-                asked = select.sql("duckdb")
+    if len(frames) == 1:
+        _read_release_as(next(iter(frames)), select)
     why = "no interval: the release holds no columns of people"
     if root is not None:
         try:
@@ -70,7 +65,16 @@ def answer_query(
                 return Answer(text, level, of, found.source, found.groups, found.columns, found.rows)
             except DataError as cause:
                 why = f"no interval: {cause}"
-    return _of_tables(frames, text, asked, select, level, of, why)
+    return _of_tables(frames, text, select, level, of, why)
+
+
+def _read_release_as(name: str, select: exp.Select) -> None:
+    """Changes a query, of which the release is this table, and columns may be said to be the release's."""
+    for table in select.find_all(exp.Table):
+        if table.name.lower() == _ONE_TABLE:
+            alias = table.alias or table.name
+            table.set("this", exp.to_identifier(name, quoted=True))
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
 
 
 def _select(text: str) -> exp.Select:
@@ -89,19 +93,20 @@ def _select(text: str) -> exp.Select:
 def _of_tables(
     frames: Mapping[str, pd.DataFrame],
     text: str,
-    asked: str,
     select: exp.Select,
     level: float,
     of: Literal["table", "population"],
     why: str,
 ) -> Answer:
-    """What the synthetic tables say to what is asked; numbers over several rows have no interval."""
+    """What the synthetic tables say; numbers over several rows have no interval."""
     with duckdb.connect(config={"enable_external_access": False}) as connection:
         connection.execute("SET enable_progress_bar = false")
         for name, rows in frames.items():
             connection.register(name, rows)
+            if len(frames) == 1:
+                connection.register(_ONE_TABLE, rows)
         try:
-            statements = connection.extract_statements(asked)
+            statements = connection.extract_statements(text)
             found = connection.execute(statements[0]).df()
         except duckdb.Error as error:
             first = str(error).splitlines()[0]

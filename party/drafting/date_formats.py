@@ -103,7 +103,9 @@ def as_written(form: str, texts: Sequence[str], months: Months = ()) -> str:
     forms = [short(form, detail) for detail in range(SHORT_DAY + SHORT_HOUR + 1)]
     times = {text: time for text in _some(texts) if (time := time_in(text, form, months)) is not None}
     forms += [one.replace("%p", "%P") for one in forms]
-    forms += [one.replace("%f", zeros) for one in forms for zeros in map("0".__mul__, range(1, 10))]
+    forms += [
+        one.replace("%f", zeros) for one in forms for zeros in ("0" * digits for digits in range(1, 10))
+    ]
     return max(
         dict.fromkeys(forms),
         key=lambda one: sum(format_time(time, one, months) == text for text, time in times.items()),

@@ -175,7 +175,6 @@ class Describing:
             budget: of the table.
             whole: that of all tables, zCDP.
             learning: the share of the table's budget by which its columns are learned, if they are.
-
         """
         assert budget.zcdp_rho is not None
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho

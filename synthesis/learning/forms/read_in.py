@@ -63,9 +63,10 @@ def _read_in(notation: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     found = []
     for name, places in _BY_NOTATION.items():
         read = _is_read(known, name)
+        by_comma = read and known.decimal_comma and (name == EITHER or _is_by_comma(known, KNOWN[name]))
         for place in places if read is not False else ():
             decimals = FORMS[place].detail if read else whole.get(FORMS[place].detail)
-            if read and known.decimal_comma and (name == EITHER or _is_by_comma(known, KNOWN[name])):
+            if by_comma:
                 decimals = 3 if not FORMS[place].detail else None
             if name in EXPONENTS and notation not in EXPONENTS:
                 decimals = DECIMALS + 1

@@ -259,5 +259,6 @@ def test_the_one_table_of_a_release_with_a_key_is_the_release():
     by_name = made.query(asked.format("rows"))
     for other in ("release", "Release AS r"):
         assert made.query(asked.format(other)).frame.equals(by_name.frame)
+    assert made.query("SELECT release.sex, COUNT(*) AS n FROM release GROUP BY release.sex").rows
     with pytest.raises(DataError, match="expected SQL over rows"):
         made.query(asked.format("people"))
