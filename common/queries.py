@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from .crypto.randomness import KEY_BYTES
 from .data.domain import Clique, Domain
-from .data.view import View
+from .data.view import ComparedView, View
 from .errors import ProtocolError
 from .privacy.budget import AnswerKind
 from .privacy.cost import counting_cost, counting_sigma, gaussian_cost, score_cost
@@ -152,6 +152,11 @@ class ScoreQuery:
             raise ValueError("the bounds of a score query must be whole numbers, the total's the larger")
         if any(view.boxes or view.interaction for view in self.views):
             raise ValueError("a score query compares marginals, not boxes nor interactions")
+
+    @property
+    def counted(self) -> tuple[View, ...]:
+        """The views as they are counted: of people, by weights that add up."""
+        return tuple(ComparedView(view.clique, view.groups) for view in self.views)
 
     def cells(self, domain: Domain) -> tuple[int, ...]:
         """The number of cells of each marginal that is compared."""

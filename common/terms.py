@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from .data.domain import Clique
-from .federation.protocol_versions import DROPOUTS
+from .federation.protocol_versions import DROPOUTS, LENGTHS
 from .labels import LabelSearch
 from .privacy.budget import Budget
-from .privacy.cost import PrivacyUnit
+from .privacy.cost import Adjacency, PrivacyUnit
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.dropouts.plan import DropoutPlan
 from .protocols.masked.plan import MaskedPlan
-from .protocols.partition import Partition
+from .protocols.partition import Partition, RosterEntry
 from .protocols.registry import INDICATOR, MASKED, TRUSTED
 from .release_spec import ReleaseSpec
 
@@ -119,6 +120,16 @@ class ReleaseTerms:
             raise ValueError("a part of a release of related tables counts people, within what is left of it")
         if self.masked_plan is not None and self.masked_plan.parts != self.unit.parts:
             object.__setattr__(self, "plan", replace(self.masked_plan, parts=self.unit.parts))
+        # A replaced person may change an interaction by twice a length, which a replaced record does not.
+        by_length = (
+            part is not None
+            and self.protocol_version >= LENGTHS
+            and self.unit.adjacency is not Adjacency.REPLACE_ONE
+            and part.may_weigh_by_length
+            and all(_holders(entries, part.below_people) <= 1 for entries in self.plan.slices)
+        )
+        if part is not None and part.by_length != by_length:
+            object.__setattr__(self, "plan", replace(self.plan, related=replace(part, by_length=by_length)))
 
     @property
     def granted_cost(self) -> Cost:
@@ -194,3 +205,8 @@ def counts_people(protocol: str, plan: Partition) -> bool:
     """
     whole = len(plan.roster) == plan.slice_count
     return protocol in (MASKED.name, TRUSTED.name, ALIGNMENT) or (protocol == INDICATOR.name and whole)
+
+
+def _holders(entries: Iterable[RosterEntry], names: frozenset[str]) -> int:
+    """How many parties of a slice hold one of these attributes."""
+    return sum(not names.isdisjoint(entry.attributes) for entry in entries)

@@ -24,6 +24,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(frozen=True)
+class ByLength:
+    """How rows of a person weigh in a view whose noise hides the length of a vector, and no sum.
+
+    With n rows, h of them in each cell of the view, and s^2 = prod(1 - 1/n_i) over those columns of the view
+    in which rows of a person differ, without the one of the fewest codes, each counts
+    1 / max(min(n, |h| / s), evened). Neither the view nor its interaction changes by more than by one record:
+    rows of a person agree in the other columns; in these, the interaction of h is no longer than that of one
+    row times n, nor than |h| times sqrt(1 - 1/m), with m the fewest codes, since h is not negative.
+
+    Attributes:
+        varying: columns in which rows of a person may differ.
+        evened: people whose rows would weigh more count the same in each row.
+    """
+
+    varying: frozenset[str]
+    evened: int
+
+    def share(self, clique: Iterable[str], shape: Iterable[int]) -> float:
+        """The number s of a view.
+
+        Args:
+            clique: its columns.
+            shape: numbers of their codes or groups.
+        """
+        sizes = [n for name, n in zip(clique, shape, strict=True) if name in self.varying and n > 1]
+        return math.sqrt(math.prod(1 - 1 / n for n in sorted(sizes)[1:]))
+
+
 @dataclass(frozen=True, eq=False)
 class PeopleRows:
     """Rows in the order of their people. A person is one record: the weighted sum of the one-hot rows.
@@ -33,12 +62,14 @@ class PeopleRows:
         person: person of each row, never decreasing, shape (N,), signed.
         record_count: number of people; some may have no row.
         parts: parts of one person in which rows are counted.
+        by_length: how rows weigh instead; None if by the weights of the table.
     """
 
     table: Table
     person: NDArray[np.signedinteger[Any]]
     record_count: int
     parts: int
+    by_length: ByLength | None = None
 
     @classmethod
     def evenly(
@@ -62,6 +93,23 @@ class PeopleRows:
             place, number = np.arange(start, start + len(of)) - firsts[of], numbers[of]
             weights[start : start + len(of)] = parts * (place + 1) // number - parts * place // number
         return cls(Table(table.domain, table.columns, table.texts, weights=weights), person, people, parts)
+
+    @classmethod
+    def weighing(
+        cls, table: Table, person: NDArray[np.signedinteger[Any]], people: int, parts: int, rule: ByLength
+    ) -> PeopleRows:
+        """Rows that weigh by length; where weights have to add up, all of a person are the same.
+
+        Args:
+            table: rows in the order of their people.
+            person: person of each, shape (N,), below `people`.
+            people: number of people.
+            parts: parts of one person.
+            rule: how they weigh.
+        """
+        numbers = np.bincount(person, minlength=people)
+        weights = (parts // np.maximum(numbers, rule.evened))[person]
+        return cls(Table(table.domain, table.columns, weights=weights), person, people, parts, rule)
 
     @property
     def domain(self) -> Domain:
@@ -157,13 +205,20 @@ class PeopleRows:
         """Number of people who have about as many rows as are computed at once."""
         return max(1, self.record_count * COUNTED_AT_ONCE // max(1, len(self.person)))
 
+    @property
+    def adding_up(self) -> PeopleRows:
+        """The rows by the weights of the table, which add up: for sums over boxes, and distances."""
+        return replace(self, by_length=None)
+
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Sums of weights, shape (n_r,); see `Table.marginal`."""
-        return self.table.marginal(clique, groups)
+        return self.table.marginal(clique, groups) if self.by_length is None else _sums(self, clique, groups)
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, not to be written to; see `Table.marginals`."""
-        return self.table.marginals(cliques, groups)
+        if self.by_length is None:
+            return self.table.marginals(cliques, groups)
+        return count_one_by_one(self, cliques, groups)
 
     def cell_codes(
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
@@ -177,11 +232,37 @@ class PeopleRows:
 
     def vectors(self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()) -> Vectors:
         """The cells of the people start to stop - 1, in parts."""
-        stop = min(stop, self.record_count)
+        stop, names = min(stop, self.record_count), tuple(clique)
         first, last = self._ends(start, stop)
-        cells = self.table.cell_codes(clique, first, last, groups)
+        cells = self.table.cell_codes(names, first, last, groups)
         rows = self.person[first:last].astype(np.int64) - start
-        return Vectors(stop - start, rows, cells, self.weights[first:last])
+        return self.weigh(Vectors(stop - start, rows, cells, self.weights[first:last]), names, groups)
+
+    def weigh(self, rows: Vectors, clique: Clique, groups: Groups) -> Vectors:
+        """The cells of some people, in parts.
+
+        Args:
+            rows: an entry for each of their rows, with the weights of the table.
+            clique: columns of the cells.
+            groups: groups of their codes.
+        """
+        rule = self.by_length
+        if rule is None:
+            return rows
+        shape = grouped_shape(self.domain.shape(clique), groups)
+        cells = math.prod(shape)
+        keys = np.sort(rows.rows * cells + rows.cells)
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        held = np.diff(np.append(first, len(keys)))
+        person, cell = np.divmod(keys[first], cells)
+        numbers = np.bincount(person, held, rows.size)
+        squares = np.bincount(person, held.astype(np.float64) ** 2, rows.size)
+        # Of a length, somewhat less: the root and the quotient are rounded.
+        length = (1 - 2.0**-40) * rule.share(clique, shape) / np.sqrt(np.maximum(squares, 1))
+        whole = np.maximum(numbers, rule.evened)[person].astype(np.int64)
+        longest = np.minimum(length, 1 / rule.evened)[person] * held
+        weights = np.maximum(self.parts * held // whole, (self.parts * longest).astype(np.int64))
+        return Vectors(rows.size, person, cell, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,20 +305,36 @@ class PlacedPeople:
         rows, person = self.rows.rows_of(at[held])
         # A presence has no columns, and a table has some.
         read = self.rows.table.take(rows, names or self.domain.names[:1])
-        return Vectors(len(at), held[person], read.cell_codes(names, 0, len(rows), groups), read.weights)
+        found = Vectors(len(at), held[person], read.cell_codes(names, 0, len(rows), groups), read.weights)
+        return self.rows.weigh(found, names, groups)
+
+    @property
+    def adding_up(self) -> PlacedPeople:
+        """See `PeopleRows.adding_up`."""
+        return replace(self, rows=self.rows.adding_up)
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Sums of weights, shape (n_r,); see `Table.marginal`."""
-        names = tuple(clique)
-        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        for start in range(0, self.record_count, self.people_at_once):
-            found = self.vectors(names, start, start + self.people_at_once, groups)
-            counts += count_cells(found.cells, len(counts), found.weights)
-        return counts
+        return _sums(self, clique, groups)
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals; see `Table.marginals`."""
         return count_one_by_one(self, cliques, groups)
+
+
+def _sums(rows: PeopleRows | PlacedPeople, clique: Iterable[str], groups: Groups) -> NDArray[np.int64]:
+    """The sums of the vectors of all people, shape (n_r,)."""
+    names = tuple(clique)
+    counts = np.zeros(math.prod(grouped_shape(rows.domain.shape(names), groups)), dtype=np.int64)
+    for start in range(0, rows.record_count, rows.people_at_once):
+        found = rows.vectors(names, start, start + rows.people_at_once, groups)
+        counts += count_cells(found.cells, len(counts), found.weights)
+    return counts
+
+
+def adding_up(rows: Rows) -> Rows:
+    """Rows as they are, but of people by weights that add up; see `PeopleRows.adding_up`."""
+    return rows.adding_up if isinstance(rows, PeopleRows | PlacedPeople) else rows
 
 
 def _no_single_cell() -> DataError:

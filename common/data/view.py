@@ -14,6 +14,7 @@ from .boxes import Box, box_labels, box_sums
 from .domain import Clique, Domain
 from .grouping import Grouping, Groups, check_groups, group_counts, group_labels, group_sums, grouped_shape
 from .interactions import difference_count, differences, from_differences, interaction
+from .people import adding_up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +50,11 @@ class View:
     def is_plain(self) -> bool:
         """Whether it is the marginal itself."""
         return not (self.groups or self.boxes or self.interaction)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether cells are added up, so that weights of a person have to; see `PeopleRows.adding_up`."""
+        return bool(self.boxes)
 
     @property
     def groupings(self) -> tuple[tuple[str, Grouping], ...]:
@@ -112,7 +118,8 @@ class View:
 
     def counted(self, rows: Rows) -> NDArray[np.int64]:
         """Exact counts of the cells or boxes, shape (size,)."""
-        return self.in_boxes(rows.marginal(self.clique, self.groups), rows.domain)
+        held = adding_up(rows) if self.adds_up else rows
+        return self.in_boxes(held.marginal(self.clique, self.groups), rows.domain)
 
     def in_boxes(self, cells: NDArray[_Number], domain: Domain) -> NDArray[_Number]:
         """Of counted cells, shape (cells,), those or the sums over boxes, shape (size,)."""
@@ -139,3 +146,13 @@ class View:
     def received(self, sent: NDArray[np.float64], domain: Domain) -> NDArray[np.float64]:
         """The values of the view, shape (size,), that follow from what was sent."""
         return from_differences(sent, self.shape(domain)) if self.interaction else sent
+
+
+@dataclass(frozen=True)
+class ComparedView(View):
+    """A view whose distance to a reference is asked for, for which weights of a person have to add up."""
+
+    @property
+    def adds_up(self) -> bool:
+        """True."""
+        return True

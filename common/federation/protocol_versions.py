@@ -6,7 +6,7 @@ and its signed terms say which; who is upgraded before it ends goes on with that
 | version | came with | has, besides |
 |---|---|---|
 | 1 | 0.1.0 | |
-| 2 | 0.2.0 | parties that may drop out (`DropoutPlan`) |
+| 2 | 0.2.0 | parties that may drop out (`DropoutPlan`); rows of people that weigh by length (`ByLength`) |
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..errors import PolicyError
 OLDEST, NEWEST = 1, 2
 """Versions that this software speaks. The newest grows with every change that others would misread."""
 
-DROPOUTS = 2
-"""Version since which parties may drop out."""
+DROPOUTS = LENGTHS = 2
+"""Version since which parties may drop out, and since which rows of people weigh by length."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,10 @@ MAX_INTERACTION_CELLS = 1 << 40
 
 
 ALL_ROWS = 0
-"""Stands for any number of rows of one person, with weights that add up to at most one."""
+"""Stands for any number of rows of one person, which count as one record together."""
+
+WORDS_OF_PARTS = ("together count as one record at most", "add up to at most one")
+"""What is said of the parts of a person, and what certificates of version 0.1.0 say of them."""
 
 ROWS_PER_PERSON = "rows_per_person"
 """How plans, and forms of terms, call the number of rows of one person."""
@@ -127,7 +130,8 @@ class PrivacyUnit:
 
     Rows of weights that add up to at most one for a person change a query by a convex combination of what
     single records change, and of nothing. Every sensitivity is a norm of the change, or that of a distance,
-    so it is at most that of one record, whatever the number of rows (`docs/adr/0112`).
+    so it is at most that of one record, whatever the number of rows (`docs/adr/0112`). So it is with weights
+    by which a person is no longer than one record in a query (`ByLength`, `docs/adr/0188`).
 
     Attributes:
         adjacency: what becomes of each record.
@@ -200,7 +204,7 @@ class PrivacyUnit:
         if self.rows_per_person == ALL_ROWS:
             return (
                 "One record is one person with all rows in all tables. Each row counts in part, and the "
-                "parts of a person add up to at most one, so the promise is for the person, whatever the "
+                f"parts of a person {WORDS_OF_PARTS[0]}, so the promise is for the person, whatever the "
                 "number of rows."
             )
         if self.rows_per_person == 1:

@@ -143,6 +143,8 @@ class RelatedPart:
         relations: the tables, the one of people first, each after its parent.
         columns: the columns of its records.
         codings: table -> the bins that a part before chose of its open columns.
+        by_length: whether rows weigh by the length of what a person has in a view (`ByLength`), and add up
+            for distances and boxes alone. Terms say it by version and adjacency (`may_weigh_by_length`).
     """
 
     whole: str
@@ -152,6 +154,7 @@ class RelatedPart:
     relations: tuple[Relation, ...]
     columns: tuple[KnownColumn, ...]
     codings: Mapping[str, Coding] = field(default_factory=dict)
+    by_length: bool = field(default=False, metadata={"follows": "the version of the terms"})
 
     def __post_init__(self) -> None:
         if not _RELEASE_ID.fullmatch(self.whole) or not 0 < self.left_rho <= self.zcdp_rho < math.inf:
@@ -164,6 +167,8 @@ class RelatedPart:
         if self.table not in named:
             raise DataError("a part of a release is of the records of one of its tables")
         above = self.lineage(self.table)
+        if self.by_length and not self.may_weigh_by_length:
+            raise DataError("rows weigh by length only where several of a person count the same")
         for column in self.columns:
             # Numbers and places of other rows than those below it would be those of other people.
             of_below = column.way in _OF_ROWS_BELOW
@@ -230,6 +235,23 @@ class RelatedPart:
             return any(one in sources for one in named)
 
         return tuple(column.name for column in self.columns if follows(column))
+
+    @property
+    def may_weigh_by_length(self) -> bool:
+        """Whether rows can weigh by length: where most people have several."""
+        return self.evened > 1
+
+    @property
+    def evened(self) -> int:
+        """Up to how many rows of a person all count the same."""
+        evened = {one.table: one.evened for one in self.relations}
+        return min(math.prod(evened[name] for name in self.lineage(self.table)[:-1]), WEIGHT_PARTS)
+
+    @property
+    def below_people(self) -> frozenset[str]:
+        """The columns in which records of a person may differ."""
+        root = self.relations[0].table
+        return frozenset(column.name for column in self.columns if self.table_of(column) != root)
 
     def held_by(self, tables: Iterable[str]) -> Clique:
         """The columns that a party with these tables knows."""

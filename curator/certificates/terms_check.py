@@ -11,7 +11,7 @@ from ...common.canonical.terms import decode_terms
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, MosaicError
 from ...common.privacy.conversion import gaussian_epsilon
-from ...common.privacy.cost import ALL_ROWS
+from ...common.privacy.cost import ALL_ROWS, WORDS_OF_PARTS
 from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
 from ...common.terms import ReleaseTerms
@@ -66,7 +66,8 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost)
 def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, signed = certificate.plan, terms.unit
     in_words = signed.over_slices(len(plan.record_counts))
-    if replace(plan.spec.unit, adjacency=signed.adjacency) != signed or plan.privacy_unit != in_words:
+    said = (in_words, in_words.replace(*WORDS_OF_PARTS))
+    if replace(plan.spec.unit, adjacency=signed.adjacency) != signed or plan.privacy_unit not in said:
         return Check("record", False, "protects another number of rows of a person than the signed terms")
     return Check("record", True, in_words)
 

@@ -82,13 +82,14 @@ class FederationMeasurer(ScoringMeasurer):
         if is_too_large(self._terms, self.domain, view):
             return math.inf
         query = Query(view, zcdp_rho, "")
+        factor = self._factor_of(view)
         if self._record_wise or any(len(members) > 1 for members in self._federation.slices):
-            return self._sigma_of(query)
+            return factor * self._sigma_of(query)
         # Each slice has its records in one place, so only the shape counts.
         key = (self.domain.shape(view.clique), replace(view, clique=()), zcdp_rho)
         if key not in self._sigmas:
             self._sigmas[key] = self._sigma_of(query)
-        return self._sigmas[key]
+        return factor * self._sigmas[key]
 
     def _sigma_of(self, query: Query) -> float:
         # If the curator adds up the cells of a box or of groups, their variances add up too.
@@ -173,7 +174,7 @@ class FederationMeasurer(ScoringMeasurer):
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
         if not query.view.boxes and not self._view(query).interaction:
-            self._learn_size(values, sigma)
+            self._learn_size(query.view, values, sigma)
         if query.view.interaction:
             values = query.view.of_cells(values, self.domain)
         rho = float(charge.zcdp_rho)

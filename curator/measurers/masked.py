@@ -91,7 +91,7 @@ class MaskedMeasurer(ScoringMeasurer):
         key = zcdp_rho, view.interaction_shape(self.domain), factor_of(self._plan, view.clique)
         if key not in self._sigmas:
             self._sigmas[key] = masked_sigma(self._plan, self._unit, view, zcdp_rho)
-        return self._sigmas[key]
+        return self._sigmas[key] * self._factor_of(view)
 
     def is_sampled(self, clique: Clique) -> bool:
         """See `Measurer.is_sampled`."""
@@ -144,7 +144,7 @@ class MaskedMeasurer(ScoringMeasurer):
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
 
         def ask_parties() -> NDArray[np.float64]:
-            self._products.prepare(query.views)
+            self._products.prepare(query.counted)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references, self._plan.parts)
@@ -213,7 +213,7 @@ class MaskedMeasurer(ScoringMeasurer):
         counts = self._ask(asked, open_counts)
         total = self._factor(asked) * self._plan.noise.total_sigma(asked.sigma, self._parties_in(asked))
         if not view.boxes and not view.interaction and sampling is None:
-            self._learn_size(counts, total)
+            self._learn_size(view, counts, total)
         if sampling is not None:
             total = math.hypot(total, sampling.cell_sigma(view.size(self.domain)))
         rho = float(charge.zcdp_rho)

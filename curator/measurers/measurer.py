@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
 from ...common.promises.dropout import Dropout
 from ...common.protocols.masked.sampling import Sampling
-from .size import NoisySize
+from .lengths import Lengths
+from .size import NoisySize, Supposed
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,9 @@ class Measurer(ABC):
     _size: NoisySize | None = None
     """The number of records, if it is noisy and every marginal says more of it."""
 
+    _lengths: Lengths | None = None
+    """How rows of people count that weigh by length; None if all weights add up."""
+
     def __init__(self, domain: Domain, record_count: int, granted: Fraction) -> None:
         self.domain = domain
         self.record_count = record_count
@@ -123,9 +128,10 @@ class Measurer(ABC):
         """The parties that dropped out so far; see `DropoutPlan`."""
         return ()
 
-    def suppose(self, size: NoisySize) -> None:
-        """Takes this number of records to be noisy, if it is not what parties state; marginals improve it."""
-        self._size, self.record_count = size, size.record_count
+    def suppose(self, records: Supposed) -> None:
+        """Takes the number of records to be noisy, if it is not what parties state; marginals improve it."""
+        self._size, self._lengths = records.size, records.lengths
+        self.record_count = records.size.record_count
 
     def charge(self, *charges: Charge) -> None:
         """Charges the accountant before noise is drawn; the only way to spend budget.
@@ -152,7 +158,7 @@ class Measurer(ABC):
             self._check(query.view)
         charges = [self._charge(query) for query in queries]
         self.charge(*charges)
-        return self._answers(queries, charges)
+        return [one.scaled(self._factor_of(one.view)) for one in self._answers(queries, charges)]
 
     def score(
         self,
@@ -219,9 +225,27 @@ class Measurer(ABC):
         """
         return {}
 
-    def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
-        """Improves a noisy number of records by the sum of a noisy marginal."""
-        if self._size is not None:
+    def _factor_of(self, view: View) -> float:
+        """What values of a view and their noise are multiplied by; see `Lengths.factor`."""
+        return 1.0 if self._lengths is None else self._lengths.factor(view, self.domain)
+
+    def needs_sum(self, view: View, zcdp_rho: Fraction) -> bool:
+        """Whether the sum of a marginal is to be measured, and not its interaction alone; see `Lengths`.
+
+        Args:
+            view: the marginal.
+            zcdp_rho: cost of its measurement.
+        """
+        if self._lengths is None or self._lengths.adds_up(view):
+            return False
+        noise = self.expected_sigma(view, zcdp_rho) * math.sqrt(view.size(self.domain))
+        return self._lengths.needs(view, noise / self.record_count)
+
+    def _learn_size(self, view: View, counts: NDArray[np.float64], sigma: float) -> None:
+        """Improves a noisy number of records by the sum of a marginal, or learns how rows count in it."""
+        if self._lengths is not None and not self._lengths.adds_up(view):
+            self._lengths.learn(view, counts, sigma, self.record_count, self.domain)
+        elif self._size is not None:
             self._size = self._size.combine_with(float(counts.sum()), sigma**2 * counts.size)
             self.record_count = self._size.record_count
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from ...common.terms import ReleaseTerms
+from .lengths import Lengths
 
 
 @dataclass(frozen=True)
@@ -31,3 +34,21 @@ class NoisySize:
     def record_count(self) -> int:
         """The nearest possible number of records, at least 1."""
         return max(1, round(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class Supposed:
+    """What is known of records before they are measured.
+
+    Attributes:
+        size: their number.
+        lengths: how rows of people count that weigh by length; None if all weights add up.
+    """
+
+    size: NoisySize
+    lengths: Lengths | None = None
+
+    def in_terms(self, terms: ReleaseTerms) -> Supposed:
+        """The same where terms say how rows weigh: those of an earlier version add up."""
+        part = terms.plan.related
+        return self if part is not None and part.by_length else replace(self, lengths=None)

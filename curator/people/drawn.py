@@ -22,7 +22,7 @@ from .drawing.keeping import least_numbers, rules_kept, summaries_kept
 from .drawing.numbers import margins_of, move_numbers, shrink_tail
 from .drawing.quantiles import with_quantiles
 from .kin import Kin
-from .rows import lineage, of_people, people_in_parts, weights
+from .rows import drawn_weights, lineage, of_people, people_in_parts, weights
 from .shape import Family, number_name
 from .tables import times_of
 
@@ -107,9 +107,10 @@ def _settle_in_time(
     table, drawn = family[name], rows[name]
     if not len(drawn):
         return family, drawn
-    if not table.quantiles:
-        counted = weights(family, name, rows) / WEIGHT_PARTS
-        table = with_quantiles(table, times_of(family, name, rows, stream), counted, release)
+    if table.steps is not None and not table.quantiles:
+        times = times_of(family, name, rows, stream)
+        counted = drawn_weights(family, name, rows, table.steps.codes_of_times(times)) / WEIGHT_PARTS
+        table = with_quantiles(table, times, counted, release)
         family = family.with_table(table)
     assert table.steps is not None
     evidence, when = release.published.evidence, table.steps.when.name
@@ -117,8 +118,7 @@ def _settle_in_time(
     pairs = [clique for clique in measured if len(clique) == 2 and when in clique]
     if not pairs:
         return family, drawn
-    starts = table.steps.units.cells[:, 0].astype(np.float64)
-    codes = np.searchsorted(starts[1:], times_of(family, name, rows, stream), "right")
+    codes = table.steps.codes_of_times(times_of(family, name, rows, stream))
     rows = {**rows, name: replace(drawn, codes={**drawn.codes, when: codes})}
 
     def begin_part(some: Mapping[str, Rows], _: NDArray[np.int64]) -> Callable[[], Rows]:

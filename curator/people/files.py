@@ -13,7 +13,7 @@ from ...common.canonical.terms import decode_terms
 from ...common.crypto.digests import sha256_of
 from ...common.errors import DataError, ProtocolError
 from ...common.federation.card import FederationList
-from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from ...common.privacy.cost import ALL_ROWS, WORDS_OF_PARTS, Adjacency, PrivacyUnit
 from ...common.terms import ReleaseTerms
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
@@ -214,7 +214,7 @@ def _check_record(certificate: PeopleCertificate, held: Mapping[str, Certificate
     # The words are the same under any adjacency.
     words = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS).in_words
     same = {one.plan.spec.adjacency for one in held.values()} <= {certificate.adjacency}
-    if not same or certificate.privacy_unit != words:
+    if not same or certificate.privacy_unit not in (words, words.replace(*WORDS_OF_PARTS)):
         return Check("record", False, "protects somebody else, or under another adjacency, than its parts")
     return Check("record", True, words)
 

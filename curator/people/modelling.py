@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import bins_of
@@ -15,10 +16,12 @@ from ...common.data.domain import Clique
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError
 from ..analysis.release import Release
-from ..measurers.size import NoisySize
+from ..measurers.lengths import Lengths
+from ..measurers.size import NoisySize, Supposed
 from .drawing.numbers import limit_of_equal_counts, shrink_tail
 from .drawn import numbers_of
 from .groups import groups_by_mass
+from .rows import lengths_rule
 from .shape import Column, Family, number_name
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
@@ -29,6 +32,9 @@ LEAST_RHO = 2.0**-28
 
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
+
+_PEOPLE_DRAWN = 4_000
+"""People whose rows further below are drawn so."""
 
 _GUESS = 0.2
 """Relative deviation of a number of records that follows from released numbers of rows."""
@@ -170,20 +176,48 @@ def _called(family: Family, column: Column, name: str) -> str:
 
 def with_even_numbers(
     family: Family, name: str, releases: Mapping[str, Release], stream: RandomStream
-) -> tuple[Family, NoisySize]:
-    """The tables with how many rows of a parent count evenly in one, and how many records that makes.
+) -> tuple[Family, Supposed]:
+    """The tables with how many rows of a parent count evenly in one, and what records that makes.
 
     Both follow from the released distribution of numbers of rows.
     """
     parent, column = family[name].parent, number_name(name)
     mass = np.maximum(releases[parent].model.marginal((column,)), 0)
     rng = stream.child("evened", name).generator()
-    codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
-    numbers = numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
+    numbers = _numbers_drawn(family, name, releases, _DRAWN, rng)
     evened = limit_of_equal_counts(numbers)
     records = max(1.0, float(mass.sum() * np.minimum(1, numbers / evened).mean()))
-    size = NoisySize(records, (_GUESS * records) ** 2)
-    return family.with_table(replace(family[name], evened=evened)), size
+    known = family.with_table(replace(family[name], evened=evened))
+    rule = lengths_rule(known, name)
+    if rule is None:
+        return known, Supposed(NoisySize(records, (_GUESS * records) ** 2))
+    of_people = _of_people(family, name, releases, rng) if family[parent].parent else numbers
+    people = float(np.maximum(releases[family.root.name].model.marginal(()), 0).sum())
+    records = max(1.0, people * float(np.minimum(1, of_people / rule.evened).mean()))
+    return known, Supposed(NoisySize(records, (_GUESS * records) ** 2), Lengths(rule, of_people))
+
+
+def _numbers_drawn(
+    family: Family, name: str, releases: Mapping[str, Release], size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """How many rows of a table so many parents have, drawn from the released distribution."""
+    parent, column = family[name].parent, number_name(name)
+    mass = np.maximum(releases[parent].model.marginal((column,)), 0)
+    codes = rng.choice(len(mass), size, p=mass / mass.sum())
+    return numbers_of(family, name, shrink_tail(codes, column, releases[parent], rng), rng)
+
+
+def _of_people(
+    family: Family, name: str, releases: Mapping[str, Release], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """How many rows of a table people have, as if rows of a person were of people drawn at random."""
+    path = [*(one.name for one in family.above(name)[1:]), name]
+    found = np.ones(_PEOPLE_DRAWN, dtype=np.int64)
+    for table in path:
+        person = np.repeat(np.arange(_PEOPLE_DRAWN), found)
+        numbers = _numbers_drawn(family, table, releases, len(person), rng)
+        found = np.bincount(person, numbers, _PEOPLE_DRAWN).astype(np.int64)
+    return found
 
 
 def with_groups(family: Family, name: str, release: Release) -> Family:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
+from ...common.data.people import ByLength
 from ...common.data.related.rows import Rows, last_of_series, of_row_before, of_series
 from ...common.data.related.rows import lineage as lineage_along
 from ...common.data.related.rows import weights as weights_along
@@ -65,7 +67,7 @@ def people_in_parts(rows: Codes) -> list[slice]:
 
 
 def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
-    """The records of a table: its rows with what is above them and before them, and their weights.
+    """The records of a table: its rows with what is above them and before them, and weights that add up.
 
     Args:
         family: the tables.
@@ -73,7 +75,13 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
         rows: of it and of the tables above it.
     """
     made = with_columns(family, name, known_columns(family, name), rows)
-    return Table(family.record(name), made.columns, weights=made.weights)
+    return Table(family.record(name), made.columns, weights=weights(family, name, rows))
+
+
+def drawn_records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
+    """The records of rows that were drawn, which weigh as a model of them says; see `records`."""
+    made = with_columns(family, name, known_columns(family, name), rows)
+    return Table(family.record(name), made.columns, weights=drawn_weights(family, name, rows))
 
 
 def known_columns(family: Family, name: str) -> tuple[Column, ...]:
@@ -82,7 +90,7 @@ def known_columns(family: Family, name: str) -> tuple[Column, ...]:
 
 
 def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:
-    """The rows of a table with some columns of records, and their weights.
+    """The rows of a table with some columns of records.
 
     Args:
         family: the tables.
@@ -91,8 +99,7 @@ def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mappi
         rows: of these tables.
     """
     columns = _codes(family, name, known, rows)
-    table = Table.from_codes(Domain(tuple(column.attribute for column in known)), columns)
-    return Table(table.domain, table.columns, weights=weights(family, name, rows))
+    return Table.from_codes(Domain(tuple(column.attribute for column in known)), columns)
 
 
 def codes_of(family: Family, name: str, rows: Mapping[str, Rows]) -> dict[str, Codes]:
@@ -144,17 +151,57 @@ def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
     """In how many parts of a person each row counts, shape (N,).
 
-    Those of a person add up to at most `WEIGHT_PARTS`. A row has the weight of its parent divided by
-    the number of rows of this parent, or by `Kin.evened` if that is larger.
+    Those of a person add up to at most `WEIGHT_PARTS`. Where rows weigh by length, all of a person are the
+    same. Otherwise a row has the weight of its parent divided by the number of rows of this parent.
 
     Args:
         family: the tables.
         name: the table.
         rows: of it and of the tables above it.
     """
-    path = _path(family, name, family.root.name)
-    evened = {one: family[one].evened for one in path}
-    return weights_along(path, rows, evened, WEIGHT_PARTS)
+    path, rule = _path(family, name, family.root.name), lengths_rule(family, name)
+    if rule is None:
+        return weights_along(path, rows, dict.fromkeys(path, 1), WEIGHT_PARTS)
+    person = lineage_along(path, rows)
+    numbers = np.bincount(person, minlength=len(rows[path[-1]]))
+    found: Codes = (WEIGHT_PARTS // np.maximum(numbers, rule.evened))[person]
+    return found
+
+
+def lengths_rule(family: Family, name: str) -> ByLength | None:
+    """How rows of a table weigh by length; None where they do not, see `RelatedPart.may_weigh_by_length`."""
+    root = family.root.name
+    evened = math.prod(family[one].evened for one in _path(family, name, root)[:-1])
+    if evened == 1:
+        return None
+    varying = (one.attribute.name for one in known_columns(family, name) if one.table != root)
+    return ByLength(frozenset(varying), min(evened, WEIGHT_PARTS))
+
+
+def drawn_weights(
+    family: Family, name: str, rows: Mapping[str, Rows], codes: NDArray[np.integer] | None = None
+) -> Codes:
+    """In how many parts rows that are drawn count, shape (N,), as in what was measured of them.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of it and of the tables above it.
+        codes: of the column that was measured, shape (N,). None for what all columns say: where rows weigh by
+            length, they do as if each lay in another cell.
+    """
+    rule = lengths_rule(family, name)
+    if rule is None:
+        return weights(family, name, rows)
+    person, size = lineage(family, name, family.root.name, rows), len(rows[family.root.name])
+    squares = numbers = np.bincount(person, minlength=size)
+    if codes is not None:
+        several = int(codes.max(initial=0)) + 1
+        cells, counts = np.unique(person.astype(np.int64) * several + codes, return_counts=True)
+        squares = np.bincount(cells // several, counts**2, size)
+    length = np.maximum(np.minimum(numbers, np.sqrt(squares)), rule.evened)
+    found: Codes = (WEIGHT_PARTS / length).astype(np.int64)[person]
+    return found
 
 
 def _path(family: Family, name: str, above: str) -> list[str]:

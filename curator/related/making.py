@@ -25,7 +25,7 @@ from ...common.protocols.related import KnownColumn, RelatedPart
 from ...common.release_spec import ReleaseSpec
 from ..analysis.published import Drawn
 from ..analysis.release import Release
-from ..measurers.size import NoisySize
+from ..measurers.size import Supposed
 from ..mechanisms.bins import Bins
 from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
@@ -54,14 +54,14 @@ from .summaries import summaries_of
 class Parts(Protocol):
     """Where the parts of a release are made: over daemons, or in this process."""
 
-    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: Supposed | None) -> Released:
         """Makes a part, or recalls it.
 
         Args:
             name: of the part, unique among them.
             order: of its records.
             part: what its terms state.
-            supposed: its number of records, if it is not that of people.
+            supposed: of its records, if they are not people.
         """
         ...
 
@@ -69,7 +69,7 @@ class Parts(Protocol):
 class _NoParts:
     """Makes none: for what is known before the first."""
 
-    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: Supposed | None) -> Released:
         """Refuses."""
         raise ValueError(f"the part {name!r} is made nowhere")
 
@@ -322,7 +322,7 @@ class Making:
         return RelatedPart(self._order.whole, whole, left, name, relations, columns, dict(self._codings))
 
     def _made(
-        self, name: str, order: ReleaseOrder, part: RelatedPart, rho: Fraction, supposed: NoisySize | None
+        self, name: str, order: ReleaseOrder, part: RelatedPart, rho: Fraction, supposed: Supposed | None
     ) -> Released:
         made = self._parts.make(name, order, part, supposed)
         self._left -= rho

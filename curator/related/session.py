@@ -10,7 +10,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
 from ...common.protocols.related import RelatedPart
 from ..analysis.release import load
-from ..measurers.size import NoisySize
+from ..measurers.size import Supposed
 from ..mechanisms.bins import Bins
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import Activity
@@ -81,7 +81,7 @@ class _Parts:
     daemons: Daemons
     aligned: Aligned | None
 
-    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: Supposed | None) -> Released:
         """See `Parts.make`."""
         session, folder = self.session, self.folder(name) / _RESULTS
         make_private(folder)

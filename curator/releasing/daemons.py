@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import MosaicError
-from ..measurers.size import NoisySize
+from ..measurers.size import Supposed
 from ..mechanisms.parts.fitted import Report
 from ..parties.alignments import Aligned
 from ..parties.client import Connection
@@ -67,7 +67,7 @@ class Daemons:
         publish: Callable[[Released], Mapping[str, str]],
         *,
         part: PartOfTables | None = None,
-        supposed: NoisySize | None = None,
+        supposed: Supposed | None = None,
     ) -> Released:
         """Makes or resumes a release; see `release_over_parties`."""
         return release_over_parties(

@@ -18,7 +18,7 @@ from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.certificate import Certificate
-from ..measurers.size import NoisySize
+from ..measurers.size import Supposed
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.alignments import Aligned
@@ -47,7 +47,7 @@ def release_over_parties(
     aligned: Aligned | None = None,
     order: ReleaseOrder | None = None,
     part: PartOfTables | None = None,
-    supposed: NoisySize | None = None,
+    supposed: Supposed | None = None,
     marks: Marks | None = None,
     publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
@@ -66,7 +66,7 @@ def release_over_parties(
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         order: what is released, if it is not what the plan says: the choice of bins, or a release after it.
         part: of a release of related tables; None of a single table.
-        supposed: its number of records, if it is not that of people; see `Measurer.suppose`.
+        supposed: of its records, if they are not people; see `Measurer.suppose`.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
@@ -116,7 +116,7 @@ def release_over_parties(
     order = order.with_spec(about=agreement.terms.spec.about)
     measurer = agreement.measurer(asking)
     if supposed is not None:
-        measurer.suppose(supposed)
+        measurer.suppose(supposed.in_terms(agreement.terms))
     check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
     made = make_release(order, agreement.terms.plan, measurer, keys, report=report)
     # A resumed release writes the same files, also those that state when its certificate was made, and gives

@@ -27,7 +27,7 @@ def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: Random
     """
     parts = account.terms.unit.parts
     counts = noisy_histogram(rows, query.view, query.sigma, stream, parts)
-    # A difference counts a record once, and sums the noise of 2^k cells.
+    # A difference sums the noise of 2^k cells, and counts of a person who lies in several of them.
     cells = 1 << len(query.clique) if query.view.interaction else 1
     words = word_bytes(rows.record_count, query.sigma, cells, parts)
     return encode_answer([account.bind_answer(query, counts)], words)
@@ -35,5 +35,5 @@ def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: Random
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1, parts: int = 1) -> int:
     """Bytes that hold any count plus the noise of so many cells, which is cut at a fixed number of sigmas."""
-    largest = grid_of(sigma, parts) * (largest_count + cells * (TAIL_SIGMAS + 1) * sigma)
+    largest = grid_of(sigma, parts) * cells * (largest_count + (TAIL_SIGMAS + 1) * sigma)
     return 4 if largest < np.iinfo(np.int32).max else 8

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.people import adding_up
 from ...common.data.rows import Rows
 from ...common.errors import DeliveriesLost, ProtocolError
 from ...common.messages import Delivery, DeliveryKind
@@ -192,7 +193,8 @@ class LocalScores:
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
         views = self.query.views
-        counts = self._rows.marginals([view.clique for view in views], [view.groups for view in views])
+        rows = adding_up(self._rows)
+        counts = rows.marginals([view.clique for view in views], [view.groups for view in views])
         scores = exact_scores(counts, self._parts * self._references)
         return noisy_counts(scores, self.query.sigma, stream, self._parts)
 

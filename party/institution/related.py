@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...common.data.coding import Coding
 from ...common.data.counting import COUNTED_AT_ONCE
 from ...common.data.domain import Clique, Domain
-from ...common.data.people import PeopleRows
+from ...common.data.people import ByLength, PeopleRows
 from ...common.data.related.rows import Rows, last_of_series, lineage, of_row_before, of_series, weights
 from ...common.data.related.steps import Steps
 from ...common.data.table import Table, code_dtype
@@ -179,10 +179,14 @@ class RelatedRows:
             found, sizes[column.name] = _codes(column, coded, coded[above], before)
             on_path = path[: path.index(above) + 1]
             codes.append(found if len(on_path) == 1 else found[lineage(on_path, rows)])
+        table, person = Table(Domain.coded(sizes), tuple(codes)), lineage(path, rows)
+        if part.by_length and len(path) > 1:
+            rule = ByLength(part.below_people, part.evened)
+            return PeopleRows.weighing(table, person, self.record_count, WEIGHT_PARTS, rule)
         evened = {one.table: one.evened for one in part.relations}
         held = weights(path, rows, evened, WEIGHT_PARTS)
-        table = Table(Domain.coded(sizes), tuple(codes), weights=held)
-        return PeopleRows(table, lineage(path, rows), self.record_count, WEIGHT_PARTS)
+        table = Table(table.domain, table.columns, weights=held)
+        return PeopleRows(table, person, self.record_count, WEIGHT_PARTS)
 
 
 def _last_of_series(part: RelatedPart, tables: Mapping[str, TableRows]) -> NDArray[np.int64]:

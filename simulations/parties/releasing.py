@@ -10,7 +10,7 @@ from fractions import Fraction
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...curator.certificates.certificate import Certificate
-from ...curator.measurers.size import NoisySize
+from ...curator.measurers.size import Supposed
 from ...curator.mechanisms.parts.fitted import Report
 from ...curator.releasing.bins.choosing import choice_of
 from ...curator.releasing.bins.order import bins_order
@@ -45,7 +45,7 @@ def release_among(
     target: str | None = None,
     checks: Executor | None = None,
     release_id: str | None = None,
-    supposed: NoisySize | None = None,
+    supposed: Supposed | None = None,
 ) -> Made:
     """Makes a release, and before it one that chooses bins if the domain leaves some open.
 
@@ -60,7 +60,7 @@ def release_among(
             workload was given.
         checks: where second opinions on epsilon are computed; by default in a thread.
         release_id: of the release; by default a new one.
-        supposed: the number of records, if every marginal is to improve it; see `Measurer.suppose`.
+        supposed: of the records, if every marginal is to improve their number; see `Measurer.suppose`.
     """
     bins = None
     if among.domain.open:

@@ -14,7 +14,7 @@ from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.protocols.registry import MASKED
 from ...common.protocols.related import RelatedPart
 from ...common.release_spec import ReleaseSpec
-from ...curator.measurers.size import NoisySize
+from ...curator.measurers.size import Supposed
 from ...curator.mechanisms.catalogue import mechanism_named
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import Report, ignore
@@ -157,7 +157,7 @@ class _Parts:
             aligned = align(links, joint, aligning, spec, stream.child("alignment"))
         return cls(links, dealing, aligned, order.tables.holds, stream, seeded)
 
-    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: Supposed | None) -> Released:
         """See `Parts.make`."""
         agreement = agree(
             order.domain,
@@ -169,7 +169,7 @@ class _Parts:
         )
         measurer = agreement.measurer()
         if supposed is not None:
-            measurer.suppose(supposed)
+            measurer.suppose(supposed.in_terms(agreement.terms))
         stream = self.stream.child("part", name)
         return make_release(
             order,

@@ -17,7 +17,7 @@ from ...curator.analysis.drawing import Drawing
 from ...curator.people.drawing.children import Model
 from ...curator.people.drawn import draw_table, numbers_of
 from ...curator.people.kin import Kin
-from ...curator.people.rows import records
+from ...curator.people.rows import drawn_records
 from ...curator.people.shape import Family, number_name
 from ..related.asked import Asked
 from ..related.frames import ROWS
@@ -83,7 +83,7 @@ class PeriodMaking(Making):
         counted = [one.name for one in family.counted_attributes(name)]
         when = {one: _codes_of(model, one, len(rows), rng) for one in counted}
         rows = replace(rows, codes={**rows.codes, **when})
-        return records(family, name, {**above, name: rows})
+        return drawn_records(family, name, {**above, name: rows})
 
     def _people(self) -> Table:
         return self._people_in_period

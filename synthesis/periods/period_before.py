@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique, Domain
 from ...common.data.related.rows import Rows
 from ...common.data.table import Table
-from ...curator.people.rows import records
+from ...curator.people.rows import drawn_records
 from ...curator.people.shape import Family, number_name, numbers_on
 from ...curator.results.frames import typed_column
 from ...curator.results.raw_frames import encode_frame
@@ -60,7 +60,7 @@ class PeriodBefore:
             family: the tables of the new period.
             name: one of them.
         """
-        return CountedModel(records(family, name, _encode(family, self.tables)))
+        return CountedModel(drawn_records(family, name, _encode(family, self.tables)))
 
 
 @dataclass(frozen=True, eq=False)

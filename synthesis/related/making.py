@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import ALL_ROWS, Adjacency
+from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency
 from ...common.protocols.registry import TRUSTED
 from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
-from ...curator.measurers.size import NoisySize
+from ...curator.measurers.size import NoisySize, Supposed
 from ...curator.mechanisms.catalogue import check_counting
 from ...curator.parties.asking import Asking
 from ...curator.people.certificate import PeopleCertificate
@@ -28,7 +29,7 @@ from ...curator.people.modelling import (
     workload_of,
 )
 from ...curator.people.release import PeopleRelease
-from ...curator.people.rows import records
+from ...curator.people.rows import lengths_rule, lineage, records
 from ...curator.people.tables import frames
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
@@ -127,6 +128,15 @@ class Making:
         del self._describing
         return described
 
+    def _of_people(self, name: str, table: Table) -> PeopleRows:
+        """The records of a table as those of its people."""
+        root = self._family.root.name
+        person, people = lineage(self._family, name, root, self._rows), len(self._rows[root])
+        rule = lengths_rule(self._family, name)
+        if rule is None:
+            return PeopleRows(table, person, people, WEIGHT_PARTS)
+        return PeopleRows.weighing(table, person, people, WEIGHT_PARTS, rule)
+
     def _expectation(self, name: str) -> Table | None:
         """What was published at the same budget leads to expect these records; None if nothing does.
 
@@ -182,7 +192,7 @@ class Making:
         self._family = with_groups(self._family, name, self._releases[name])
 
     def _release_records(
-        self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream, expected: NoisySize | None
+        self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream, expected: Supposed | None
     ) -> Drawn:
         """The release of the records of a table.
 
@@ -191,21 +201,29 @@ class Making:
             table: its records.
             order: the release.
             stream: randomness of choices and rows.
-            expected: their number, by what was released of the rows of the parent; None of people.
+            expected: of them, by what was released of the rows of the parent; None of people.
         """
         kept = self._kept[name]
         people = None if self._family[name].parent else self._number_of_people
         begun = begun_with(table, order, self._noise.child("first", name), kept, people)
-        supposed = NoisySize(begun.rows.records, begun.rows.variance)
+        size = NoisySize(begun.rows.records, begun.rows.variance)
+        supposed = Supposed(size)
         if expected is not None:
-            supposed = supposed.combine_with(expected.value, expected.variance)
+            size = size.combine_with(expected.size.value, expected.size.variance)
+            supposed = replace(expected, size=size)
         order, prior = begun.order, self._expectation(name)
         if prior is not None:
             order = replace(order, prior=prior, prior_sigma=_even_sigma(order))
         keep_pairs(begun.table, order.workload.cliques)
         grid = Grid.even(begun.table.domain, begun.records, 1, 1)
         among = Participants.in_order(
-            begun.table, order, grid, self._noise.child("parties", name), 0, False, kept.fresh
+            self._of_people(name, begun.table),
+            order,
+            grid,
+            self._noise.child("parties", name),
+            0,
+            False,
+            kept.fresh,
         )
         among = replace(among, asking=Asking(kept))
         with progress_bar(console_for(self._asked.progress)) as report:

@@ -43,7 +43,7 @@ def sent(rows, groups, clique):
     chain = plan.chain(View(clique), 0)
     product = np.ones((rows.record_count, 1), dtype=np.uint64)
     for part in chain:
-        mine = rows.in_parts(plan.slice_parts(0))
+        mine = rows.in_parts(plan.parts_of[0])
         vectors = mine.vectors(part, 0, rows.record_count)
         product = row_products(product, indicators(WIDE, vectors, DOMAIN.cells(part)))
     total = WIDE.as_signed(product.sum(axis=0, dtype=np.uint64)) * plan.scale(chain, 0)
@@ -117,9 +117,7 @@ def one_event_counted_twice(monkeypatch):
 
 def parts_of_every_party(monkeypatch):
     """The parts of a product are those of one party, so that people with rows at two count too much."""
-    monkeypatch.setattr(
-        MaskedPlan, "scale", lambda plan, chain, number: WEIGHT_PARTS // plan.slice_parts(number)
-    )
+    monkeypatch.setattr(MaskedPlan, "scale", lambda plan, chain, number: WEIGHT_PARTS // plan.parts_of[0])
 
 
 def rounded_up(monkeypatch):

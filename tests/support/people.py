@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.people import PeopleRows
+from dpmosaic.common.data.people import ByLength, PeopleRows
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from support.parties import random_table
 
@@ -19,6 +20,21 @@ def people_of(numbers, domain=DOMAIN, seed=7):
     person = np.repeat(np.arange(len(numbers)), numbers)
     order = np.random.default_rng(seed).permutation(len(person))
     return PeopleRows.evenly(table.take(order), person[order], len(numbers), WEIGHT_PARTS)
+
+
+def people_by_length(numbers, varying, evened, seed=7):
+    """Rows of people that weigh by length; those of a person agree in all columns that are not `varying`."""
+    rows = people_of(numbers, seed=seed)
+    first = np.searchsorted(rows.person, rows.person)
+    columns = {
+        name: column if name in varying else column[first]
+        for name, column in zip(DOMAIN.names, rows.table.columns, strict=True)
+    }
+    weights = (
+        WEIGHT_PARTS // np.maximum(np.bincount(rows.person, minlength=len(numbers)), evened)[rows.person]
+    )
+    table = Table(DOMAIN, tuple(columns.values()), weights=weights)
+    return PeopleRows(table, rows.person, len(numbers), WEIGHT_PARTS, ByLength(frozenset(varying), evened))
 
 
 def vector(rows, person, names):

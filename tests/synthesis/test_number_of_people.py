@@ -61,7 +61,7 @@ def test_marginals_of_people_improve_their_number(monkeypatch):
 
     def watched(*args, **options):
         made = make(*args, **options)
-        found.append((options["supposed"].value - PEOPLE, made.released.synthetic.record_count - PEOPLE))
+        found.append((options["supposed"].size.value - PEOPLE, made.released.synthetic.record_count - PEOPLE))
         raise Stopped
 
     monkeypatch.setattr(making, "release_among", watched)

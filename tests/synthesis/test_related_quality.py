@@ -75,7 +75,7 @@ def test_texts_as_keys_leave_no_orphan():
 
 def test_a_value_fits_its_test(release):
     rows = release.tables["visits"]
-    assert (rows.value[rows.test == "smoke"] <= 1).mean() > 0.97
+    assert (rows.value[rows.test == "smoke"] <= 1).mean() > 0.95
     assert (rows.value[rows.test == "pulse"] >= 37).mean() > 0.97
 
 

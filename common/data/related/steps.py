@@ -139,6 +139,11 @@ class Steps:
         later = np.searchsorted(self.gaps[1:-1], between + 1e-9, "right")
         return np.where(first, 0, 1 + later).astype(np.int64)
 
+    def codes_of_times(self, values: Numbers) -> NDArray[np.int64]:
+        """The bin of the order's column of each value, shape (rows,)."""
+        starts = self.units.cells[:, 0].astype(np.float64)
+        return np.searchsorted(starts[1:], values, "right").astype(np.int64)
+
     def codes_of_firsts(self, values: Numbers) -> NDArray[np.int64]:
         """The bins of first values, or of what lies before them (`firsts`), shape (N,)."""
         return np.searchsorted(self.firsts[1:-1], values + 1e-9 * self.unit, "right").astype(np.int64)

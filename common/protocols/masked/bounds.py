@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,9 +70,11 @@ def marginal_bounds(
         counted = sum(map(plan.opened_records, range(plan.slice_count))) if sampled else plan.record_count
     records, noise = plan.noise.grid(sigma) * counted, plan.noise.largest(sigma)
     noise_total = plan.noise.largest_total(sigma, view.size(plan.domain))
+    # A vector of length one in so many cells has this sum at most.
+    most = records if plan.adds_up(view) else records * (math.isqrt(view.size(plan.domain)) + 1)
     # Of the positions of an alignment, nobody knows how many count; nor who has rows.
     least = 0 if view.boxes or plan.alignment is not None or plan.parts > 1 else records
-    return AnswerBounds(-noise, records + noise, (least - noise_total, records + noise_total))
+    return AnswerBounds(-noise, records + noise, (least - noise_total, most + noise_total))
 
 
 def score_bounds(plan: MaskedPlan, sigma: float, largest_total: int) -> AnswerBounds:

@@ -71,7 +71,7 @@ class MaskedPlan(Partition):
         sample: rows of the largest slice of several parties on which products between parties are computed
             (`sampling`), and the same share of every other slice; 0 for all rows.
         parts: parts of one person in which rows are counted (`PrivacyUnit.parts`). With more than one, a
-            record is a person, and a party's row of a matrix is a vector (`slice_parts`). Terms state it by
+            record is a person, and a party's row of a matrix is a vector (`parts_of`). Terms state it by
             their unit alone.
     """
 
@@ -190,13 +190,21 @@ class MaskedPlan(Partition):
         """Number of parties whose answers are in every sum that is opened."""
         return len(self.roster)
 
-    def slice_parts(self, number: int) -> int:
-        """In how many parts each party of a slice counts a person, so that the product over all has no more.
+    @cached_property
+    def parts_of(self) -> tuple[int, ...]:
+        """In how many parts each party counts a person, so that the product over a slice has no more.
 
-        Args:
-            number: of the slice.
+        One that knows of related tables nothing below the people has one row of each.
         """
-        return 1 << (self.parts.bit_length() - 1) // len(self.members(number))
+        related = self.related
+        below = frozenset(self.domain.names) if related is None else related.below_people
+        several = [not below.isdisjoint(entry.attributes) for entry in self.roster]
+        dividing = [max(1, sum(several[p] for p in self.members(k))) for k in range(self.slice_count)]
+        bits = self.parts.bit_length() - 1
+        return tuple(
+            1 << bits // dividing[entry.slice] if more else 1
+            for entry, more in zip(self.roster, several, strict=True)
+        )
 
     def scale(self, chain: Chain, number: int) -> int:
         """What a product of these parts is multiplied by to be in `parts`.
@@ -205,7 +213,7 @@ class MaskedPlan(Partition):
             chain: its parts, each of another party.
             number: of the slice.
         """
-        return int(self.parts // self.slice_parts(number) ** len(chain))
+        return int(self.parts // math.prod(self.parts_of[place] for place in self.holders(chain, number)))
 
     @cached_property
     def _feasible(self) -> dict[View, bool]:
@@ -279,7 +287,7 @@ class MaskedPlan(Partition):
             number: of the slice.
         """
         members = self.members(number)
-        column = dict(zip(view.clique, columns_of(view), strict=True))
+        column = dict(zip(view.clique, self.columns(view), strict=True))
         held = divide(view.clique, [self.roster[i].attributes for i in members])
         parts = {j: tuple(column[name] for name in part) for j, part in held.items()}
         if parts and self.presences(number):
@@ -289,6 +297,21 @@ class MaskedPlan(Partition):
         if len(parts) > 2:
             return tuple(sorted(parts.values(), key=lambda part: self.cells((part,))))
         return tuple(parts.values())
+
+    @property
+    def by_length(self) -> bool:
+        """Whether rows of people weigh by length where they need not add up; see `RelatedPart`."""
+        return self.related is not None and self.related.by_length
+
+    def adds_up(self, view: View) -> bool:
+        """Whether no record counts more than once in all cells of a view together."""
+        return view.adds_up or not self.by_length
+
+    def columns(self, view: View) -> Clique:
+        """The column of each attribute of a view, by whose weights its cells are counted."""
+        if self.related is None or not (self.by_length and view.adds_up):
+            return columns_of(view)
+        return columns_of(view, self.related.below_people)
 
     def holders(self, chain: Chain, number: int) -> tuple[int, ...]:
         """Indices in the roster of the parties that hold the parts of a chain."""
@@ -450,7 +473,9 @@ class MaskedPlan(Partition):
             interaction: shape of the marginal if its differences are answered, each of which contains a
                 record once and the noise of 2^k cells; else empty.
         """
-        exact = self.record_count if exact is None else exact
+        if exact is None:
+            # What differences count of a vector of length one in 2^k cells.
+            exact = self.record_count << (-(-len(interaction) // 2) if self.by_length else 0)
         return self.noise.grid(sigma) * exact + (self.noise.largest(sigma) << len(interaction))
 
 

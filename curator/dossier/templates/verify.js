@@ -729,8 +729,9 @@ const verifier = (() => {
     const rest = " A person with rows in several slices is protected by the sum over these slices.";
     if (rows === 0n)
       return (
-        "One record is one person with all rows in all tables. Each row counts in part, and the parts of a person add " +
-        "up to at most one, so the promise is for the person, whatever the number of rows." + (slices > 1 ? rest : "")
+        "One record is one person with all rows in all tables. Each row counts in part, and the parts of a person " +
+        "together count as one record at most, so the promise is for the person, whatever the number of rows." +
+        (slices > 1 ? rest : "")
       );
     if (rows === 1n)
       return (
@@ -739,6 +740,8 @@ const verifier = (() => {
       );
     return `One record is one row of one slice. The promise is for a person with up to ${rows} rows of one slice; the parties left out further rows.${rest}`;
   };
+  // Certificates of version 0.1.0 say of the parts of a person that they add up to at most one.
+  const isUnit = (said, words) => [words, words.replace("together count as one record at most", "add up to at most one")].includes(said);
   const gridOf = (sigma) => {
     need(sigma >= 2 ** -20 && sigma <= 2 ** 40, "noise of a scale that costs cannot be computed for");
     let grid = 1;
@@ -1061,7 +1064,7 @@ const verifier = (() => {
       })),
     );
     const words = unitInWords(unit, plan.record_counts.length);
-    const record_ = plan.spec.rows_per_person === spec.rows_per_person && plan.privacy_unit === words;
+    const record_ = plan.spec.rows_per_person === spec.rows_per_person && isUnit(plan.privacy_unit, words);
     checks.push(check("record", record_, words, "protects another number of rows of a person than the signed terms"));
     const table =
       written([...plan.attributes]) === written(signed.attributes) &&
@@ -1379,7 +1382,7 @@ const verifier = (() => {
       }
     const made = Array.from(parts.values(), (part) => part.made);
     const words = unitInWords({ rows: 0n }, 1);
-    const record_ = certificate.privacy_unit === words && made.every((one) => one.plan.spec.adjacency === certificate.adjacency);
+    const record_ = isUnit(certificate.privacy_unit, words) && made.every((one) => one.plan.spec.adjacency === certificate.adjacency);
     checks.push(check("record", record_, words, "protects somebody else, or under another adjacency, than its parts"));
     const isPart = (part) => {
       if (!parts.has(part.certificate)) return false;

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
 from ....common.data.interactions import freedom
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
@@ -119,8 +120,7 @@ class Splitting:
                 if effect.earlier is not None:
                     left_out[i] = effect.size(records)
                 precision[i] = 0.0 if effect.observed is None else 1 / effect.observed.variance
-            alone = measurable_as_interaction(shape)
-            sigma = self._measurer.expected_sigma(replace(view, interaction=alone), probe)
+            sigma = self._measurer.expected_sigma(as_measured(self._measurer, view, probe), probe)
             left = SETTINGS.fitted_noise if len(clique) > 1 else 1.0
             price[i] = left * sigma**2 * freedom(shape) * float(probe)
         place = {clique: i for i, clique in enumerate(every)}
@@ -259,6 +259,18 @@ def interactions_of(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     return rows
 
 
+def as_measured(measurer: Measurer, view: View, zcdp_rho: Fraction) -> View:
+    """A view as its interaction alone, if that can be measured and its sum is not needed.
+
+    Args:
+        measurer: measures it.
+        view: of cells of codes or groups.
+        zcdp_rho: cost of the measurement.
+    """
+    alone = measurable_as_interaction(view.shape(measurer.domain)) and not measurer.needs_sum(view, zcdp_rho)
+    return replace(view, interaction=alone)
+
+
 class Measuring:
     """Asks for interactions and hands the answers to what is known.
 
@@ -300,9 +312,8 @@ class Measuring:
     def measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
         """Measures interactions, each for its part of the budget, zCDP."""
         views = [self._known.view(clique) for clique in cliques]
-        domain = self.measurer.domain
         queries = [
-            Query(replace(view, interaction=measurable_as_interaction(view.shape(domain))), rho, step)
+            Query(as_measured(self.measurer, view, rho), rho, step)
             for view, rho in zip(views, parts, strict=True)
         ]
         found = self.measurer.measure(queries)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique
 from ....common.data.related.rows import Rows, last_of_series
 from ....common.privacy.cost import WEIGHT_PARTS
-from ..rows import known_columns, with_columns
+from ..rows import drawn_weights, known_columns, with_columns
 from ..shape import Column, Family
 from .conditional import Conditional, with_margin
 from .sweeps import Free, Pair, sweep
@@ -201,8 +201,7 @@ class _Drawing:
             last = last_of_series(held.parent, held.codes[family[name].series])
         else:
             last = np.where(held.first, -1, np.arange(len(held)) - 1)
-        assert known.weights is not None
-        weights = known.weights / WEIGHT_PARTS
+        weights = drawn_weights(family, name, every) / WEIGHT_PARTS
         drawing = cls(columns, sizes, codes, weights, held, last, series, free, steps, {})
         unknown = {one.name for one in family.counted_attributes(name)}
         told = {k for k in own if columns[k].source in family.series_columns(name)} if series else set()
@@ -251,16 +250,22 @@ class _Drawing:
             table = np.maximum(cells.reshape(self.sizes[a], self.sizes[b]), 0)
             table *= self.weights.sum() / max(table.sum(), 1e-300)
             for axis, place in enumerate((a, b)):
-                if place not in free:
+                if place not in free or self._is_step(place):
                     table = with_margin(table, axis, self._margin(place, table.sum(axis=1 - axis)))
             self.pairs[a, b] = table
 
+    def _is_step(self, place: int) -> bool:
+        """Whether a column is that of steps, whose first code first rows have, and no others."""
+        return self.steps is not None and place == self.steps[0]
+
     def _margin(self, place: int, estimate: Numbers) -> Numbers:
-        """The sums of weights of a column that is not drawn."""
-        if place not in self.before.values():
-            return np.bincount(self.codes[:, place], self.weights, self.sizes[place]).astype(np.float64)
+        """The sums of weights of a column that is not drawn, or of steps, of which first rows are known."""
         first = self.weights[self.first].sum()
         later = self.weights.sum() - first
+        if self._is_step(place):
+            return np.append(first, estimate[1:] * (later / max(estimate[1:].sum(), 1e-300)))
+        if place not in self.before.values():
+            return np.bincount(self.codes[:, place], self.weights, self.sizes[place]).astype(np.float64)
         return np.append(estimate[:-1] * (later / max(estimate[:-1].sum(), 1e-300)), first)
 
     def pair(self, a: int, b: int) -> Numbers:

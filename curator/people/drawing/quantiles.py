@@ -98,7 +98,7 @@ def with_quantiles(table: Kin, values: Numbers, weights: Numbers, release: Relea
         return table
     starts = table.steps.units.cells[:, 0].astype(np.float64)
     low, high = (float(end) for end in table.steps.units.ends)
-    codes = np.searchsorted(starts[1:], values, "right")
+    codes = table.steps.codes_of_times(values)
     cells = known.values.ravel()[: len(starts)]
     mass = target_of(Margin(codes, cells, known.sigma**2, evidence.records, True), weights)
     return replace(table, quantiles=quantiles_of(values, weights, starts, mass, low, high + table.steps.unit))

@@ -229,7 +229,7 @@ class MaskedAnswerer(Answerer):
         self.account.allowance.disk.reserve({_CODES: on_disk})
         held = self.institution.table.project(plan.roster[own].attributes)
         if isinstance(held, PeopleRows):
-            held = held.in_parts(plan.slice_parts(plan.roster[own].slice))
+            held = held.in_parts(plan.parts_of[own])
         if plan.alignment is None:
             return held
         alignment_id = plan.alignment.alignment_id

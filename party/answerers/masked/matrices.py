@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ....common.data.domain import Clique
-from ....common.data.people import vectors_at_once, vectors_of
+from ....common.data.people import adding_up, vectors_at_once, vectors_of
 from ....common.data.rows import Rows
 from ....common.data.vectors import Vectors
 from ....common.dealing.peers import Peers
 from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked import products
-from ....common.protocols.masked.columns import groups_of, names_of
+from ....common.protocols.masked.columns import add_up, groups_of, names_of
 from ....common.protocols.masked.masks import Mask
 from ....common.protocols.masked.opened_rows import holds_left
 from ....common.protocols.masked.plan import Chain, MaskedPlan, block_rows
@@ -65,7 +65,8 @@ class Matrices(InSlice):
     def vectors(self, part: Clique, start: int, rows: int) -> Codes | Vectors:
         """The cells of some rows, of the columns of a part; weighted sums where people have several."""
         columns = columns_in(part)
-        return vectors_of(self._rows, names_of(columns), start, start + rows, groups_of(columns))
+        rows_held = adding_up(self._rows) if add_up(columns) else self._rows
+        return vectors_of(rows_held, names_of(columns), start, start + rows, groups_of(columns))
 
     def sum_of_openings(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""

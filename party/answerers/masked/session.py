@@ -12,7 +12,7 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
-from ....common.data.people import rows_digest, vectors_at_once
+from ....common.data.people import adding_up, rows_digest, vectors_at_once
 from ....common.data.rows import Rows
 from ....common.data.view import View
 from ....common.dealing.dealing import dealt_labels
@@ -23,7 +23,7 @@ from ....common.promises.binding import Binding, digest_of_labels
 from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.dropouts.plan import DropoutPlan
 from ....common.protocols.masked import reveal
-from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
+from ....common.protocols.masked.columns import add_up, groups_of, names_of, width
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -368,10 +368,11 @@ class MaskedSession:
             return np.zeros(view.size(domain), dtype=ring.dtype)
         if len(chain) == 1:
             rows = self._multiplied if self.plan.is_sampled(view.clique) else self._rows
-            share = ring.words(rows.marginal(view.clique, view.groups))
+            held_rows = adding_up(rows) if view.adds_up else rows
+            share = ring.words(held_rows.marginal(view.clique, view.groups))
         else:
             held = [column for part in chain for column in columns_in(part)]
-            axes = [held.index(column) for column in columns_of(view)]
+            axes = [held.index(column) for column in self.plan.columns(view)]
             sizes = [width(domain, column) for column in held]
             share = self._products[chain].reshape(sizes).transpose(axes).flatten()
         share *= ring.dtype.type(self.plan.scale(chain, self._slice))
@@ -452,7 +453,8 @@ class MaskedSession:
         """Binds this party's rows to the mask that hides a matrix of them; all else in it was received."""
         if self._holders(chain)[-1] == self.me:
             columns = columns_in(chain[-1])
-            digest = rows_digest(self._multiplied, names_of(columns), within, groups_of(columns))
+            rows = adding_up(self._multiplied) if add_up(columns) else self._multiplied
+            digest = rows_digest(rows, names_of(columns), within, groups_of(columns))
             self.binding.use(
                 "rows under a mask", digest_of_labels([str(within.start), *labels(chain)]), digest
             )

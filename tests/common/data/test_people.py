@@ -1,5 +1,6 @@
 """Rows of people, of whom each counts as one record."""
 
+import math
 from dataclasses import replace
 
 import hypothesis.strategies as st
@@ -8,12 +9,21 @@ import pytest
 from hypothesis import given
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.people import PeopleRows, number_people, rows_digest, vectors_of
+from dpmosaic.common.data.grouping import grouped_shape
+from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.people import (
+    ByLength,
+    PeopleRows,
+    adding_up,
+    number_people,
+    rows_digest,
+    vectors_of,
+)
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.vectors import Vectors
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
-from support.people import CLIQUES, DOMAIN, people_of, vector
+from support.people import CLIQUES, DOMAIN, people_by_length, people_of, vector
 
 NUMBERS = [3, 0, 1, 7, 2]
 numbers_of_rows = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)
@@ -46,6 +56,76 @@ def test_vectors_and_marginals_are_sums_of_weighted_rows(clique):
     assert np.array_equal(found, np.rint(wanted))
     assert np.array_equal(found.sum(axis=0), rows.marginal(clique))
     assert np.array_equal(dense(rows.vectors(clique, 2, 4), cells), found[2:4])
+
+
+VARYING = st.sampled_from(["d", "bd", "abd", "abcd", ""])
+
+
+def lengths_of(rows, clique, groups=()):
+    """What each person adds to a view and to its interaction, as squared lengths, and to all cells."""
+    shape = grouped_shape(DOMAIN.shape(clique), groups)
+    found = dense(rows.vectors(clique, 0, rows.record_count, groups), math.prod(shape)) / rows.parts
+    moved = [(interaction(one, shape) ** 2).sum() for one in found]
+    return (found**2).sum(axis=1), np.array(moved), found.sum(axis=1)
+
+
+@pytest.mark.slow
+@given(numbers_of_rows, VARYING, st.integers(1, 5), st.integers(0, 999))
+def test_rows_by_length_change_no_view_by_more_than_one_record_does(numbers, varying, evened, seed):
+    rows = people_by_length(numbers, varying, evened, seed)
+    for clique in CLIQUES:
+        for groups in ((), tuple((0, 0, 1, 1) if name == "d" else () for name in clique)):
+            marginal, moved, _ = lengths_of(rows, clique, groups)
+            record = math.prod(1 - 1 / n for n in grouped_shape(DOMAIN.shape(clique), groups))
+            assert marginal.max() <= 1
+            assert moved.max() <= record * (1 + 1e-12)
+            assert lengths_of(rows.adding_up, clique, groups)[2].max() <= 1
+
+
+@given(numbers_of_rows, VARYING, st.integers(1, 5), st.integers(0, 999))
+def test_rows_by_length_weigh_as_the_formula_says(numbers, varying, evened, seed):
+    rows = people_by_length(numbers, varying, evened, seed)
+    for clique in CLIQUES:
+        found = dense(rows.vectors(clique, 0, len(numbers)), DOMAIN.cells(clique))
+        sizes = sorted(DOMAIN[name].size for name in clique if name in varying)[1:]
+        share = math.prod(1 - 1 / n for n in sizes) ** 0.5
+        for person, number in enumerate(numbers):
+            one = rows.rows(person, person + 1).table
+            counts = np.bincount(one.cell_codes(clique, 0, number), minlength=DOMAIN.cells(clique))
+            divisor = max(min(number, math.sqrt((counts**2).sum()) / share), evened)
+            exact = rows.parts * counts / divisor
+            assert np.all((exact - 2 < found[person]) & (found[person] <= exact * (1 + 1e-9)))
+        assert rows.marginal(clique).tolist() == found.sum(axis=0).tolist()
+        added = dense(rows.adding_up.vectors(clique, 0, len(numbers)), found.shape[1])
+        assert np.all(found.sum(axis=1) >= added.sum(axis=1) - found.shape[1])
+
+
+def test_rows_that_differ_where_they_are_said_to_agree_change_an_interaction_too_much():
+    diagonal = {"b": np.array([0, 1, 2]), "d": np.array([1, 2, 3])}
+    table = Table.from_codes(DOMAIN, {"a": np.zeros(3, int), "c": np.zeros(3, int), **diagonal})
+    table = Table(DOMAIN, table.columns, weights=np.full(3, WEIGHT_PARTS // 3))
+    right, wrong = (
+        PeopleRows(table, np.zeros(3, int), 1, WEIGHT_PARTS, ByLength(frozenset(varying), 1))
+        for varying in ("bd", "d")
+    )
+    record = (1 - 1 / 3) * (1 - 1 / 4)
+    assert lengths_of(right, ("b", "d"))[1].max() <= record
+    assert lengths_of(wrong, ("b", "d"))[1].max() > record
+
+
+def test_rows_by_length_are_placed_and_digested_as_they_weigh():
+    rows = people_by_length(NUMBERS, "bd", 2)
+    whole = dense(rows.vectors(("a", "d"), 0, 5), 8)
+    placed = rows.place_people(np.array([4, 0, -1, 2, 6], dtype=np.int32), 8)
+    at = np.zeros((8, 8))
+    at[[4, 0, 2, 6]] = whole[[0, 1, 3, 4]]
+    assert np.array_equal(dense(placed.vectors(("a", "d"), 0, 8), 8), at)
+    assert placed.marginal(("a", "d")).tolist() == at.sum(axis=0).tolist()
+    assert adding_up(placed).marginal(("d",)).tolist() != placed.marginal(("d",)).tolist()
+    digests = {rows_digest(one, ("d",), range(5)) for one in (rows, adding_up(rows))}
+    assert len(digests) == 2
+    table = rows.table
+    assert adding_up(table) is table
 
 
 def test_people_are_cut_taken_and_placed_with_all_their_rows():

@@ -325,7 +325,7 @@ def test_a_plan_of_people_with_all_rows_asks_for_nothing_that_their_vectors_lack
 def test_hospitals_of_whole_people_open_nothing_that_could_be_checked():
     held = roster(["abcde"], ["abcde"], records=(4, 5))
     alone = MaskedPlan(DOMAIN, held, 1, Ring(64), parts=WEIGHT_PARTS, check="one-hot")
-    assert [alone.slice_parts(number) for number in range(2)] == [WEIGHT_PARTS, WEIGHT_PARTS]
+    assert alone.parts_of == (WEIGHT_PARTS, WEIGHT_PARTS)
     assert alone.noise.parts == WEIGHT_PARTS
 
 

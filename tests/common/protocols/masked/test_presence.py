@@ -86,7 +86,7 @@ def test_of_people_with_all_rows_each_party_has_one_factor_and_no_part_is_divide
     for clique in CLIQUES:
         chain = plan.chain(View(clique), 0)
         assert sorted(plan.holders(chain, 0)) == list(plan.members(0))
-        assert plan.slice_parts(0) ** len(chain) * plan.scale(chain, 0) == WEIGHT_PARTS
+        assert plan.parts_of[0] ** len(chain) * plan.scale(chain, 0) == WEIGHT_PARTS
 
 
 def test_a_presence_is_of_no_attribute_and_has_labels_of_its_own():

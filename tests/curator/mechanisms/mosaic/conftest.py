@@ -41,6 +41,9 @@ class Facts:
     def __post_init__(self):
         self.accountant = Remaining(self.granted)
 
+    def needs_sum(self, view, zcdp_rho):
+        return False
+
     def expected_sigma(self, view, zcdp_rho):
         return math.inf if view.clique in self.unmeasurable else 1 / math.sqrt(2 * zcdp_rho)
 
