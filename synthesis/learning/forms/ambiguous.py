@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..private_counts import Noisy
-from .date_forms import NUMBER_DECIMALS, OF_DIGITS
+from .date_forms import HOURS, NUMBER_DECIMALS, OF_DIGITS, PADDED_DATES, ZERO_FIRST
 from .forms import (
     BY_POINT,
     BY_POINT_ZERO,
@@ -17,6 +17,7 @@ from .forms import (
     FORMS,
     MISSING,
     NEGATIVE,
+    PADDED,
     PLACES,
     POINT_ZERO,
     SENTENCE,
@@ -80,16 +81,23 @@ def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The votes, in which dates of digits are numbers unless most cells are such dates."""
-    digits = votes[_DIGITS].sum()
-    if not digits or digits >= OF_ONE_KIND * votes[FILLED].sum():
-        return votes
+    """The votes, in which dates of digits are numbers unless most cells are such dates.
+
+    Times of four digits are numbers too unless some have a zero in front, since years have none.
+    """
     known = votes.copy()
-    for place in _DIGITS:
-        decimals = NUMBER_DECIMALS.get(FORMS[place].name, 0)
-        known[PLACES[Form("number", "{}", decimals)]] += votes[place]
-    known[_DIGITS] = 0.0
+    if votes[_HOURS_ZERO_FIRST] <= MARKED * votes[_HOURS].sum():
+        _count_as_numbers(known, _HOURS)
+    if known[_DIGITS].sum() < OF_ONE_KIND * known[FILLED].sum():
+        _count_as_numbers(known, _DIGITS)
     return known
+
+
+def _count_as_numbers(votes: NDArray[np.float64], places: NDArray[np.intp]) -> None:
+    """Counts cells of dates of digits as the numbers or codes that they are too."""
+    for place in places:
+        votes[_AS_NUMBERS[place]] += votes[place]
+        votes[place] = 0.0
 
 
 def places_where(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
@@ -114,3 +122,14 @@ _WHOLE = places_where(lambda form: form.family == "number" and form.detail == 0)
 _FRACTIONS = places_where(lambda form: form.family == "number" and form.detail not in (0, POINT_ZERO))
 _NEGATIVE_BY_POINT = PLACES[Form(NEGATIVE, "{}", 3)]
 _DIGITS = places_where(lambda form: form.family == "date" and (form.name, form.detail) in OF_DIGITS.values())
+_HOURS = places_where(lambda form: form.family == "date" and form.name == HOURS)
+_HOURS_ZERO_FIRST = PLACES[Form("date", HOURS, ZERO_FIRST)]
+
+
+def _as_number(form: Form) -> Form:
+    digits = PADDED_DATES.get((form.name, form.detail))
+    return Form(CODE, PADDED[digits]) if digits else Form("number", "{}", NUMBER_DECIMALS.get(form.name, 0))
+
+
+_AS_NUMBERS = {int(place): PLACES[_as_number(FORMS[place])] for place in _DIGITS}
+"""Place of a form of such dates -> that of the same cells as numbers, or as codes with zeros in front."""
