@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
 from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR, written_together
 from ...common.forms.spelling import UNKNOWN
-from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, places_where, settle_votes
+from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, SEEN, places_where, settle_votes
 from .forms.date_forms import MAYBE_CODES
 from .forms.forms import (
     CODE,
@@ -31,9 +31,6 @@ from .forms.forms import (
 from .forms.read_in import KNOWN, READ_IN, SHOWN_BY
 from .kind import Kind, Numbers, Texts, Times, Words
 from .private_counts import Noisy
-
-_SEEN = 4.0
-"""A form is seen if its votes exceed so many deviations of their noise: there are some 1,700 forms."""
 
 _OTHERS_SEEN = 5.0
 """Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
@@ -93,7 +90,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
         vote: noisy number of cells of each form, shape (FORMS,).
         records: number of rows of the table.
     """
-    votes = vote.above_noise(_SEEN)
+    votes = vote.above_noise(SEEN)
     if records - float(vote.values[_ONLY_MISSING]) < _OTHERS_SEEN * vote.sigma:
         # Where nearly all cells are missing, what is seen may be noise.
         votes[FILLED] = vote.above_noise(_OTHERS_SEEN)[FILLED]
@@ -179,11 +176,11 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
         kind = _numbers(_notation(votes, clear), votes, clear)
         # Others, such as 2A among 13 and 75, are none of this column.
         return kind if _of_notation(kind.notation, clear).sum() > needed or is_of_unknown_unit(kind) else None
-    return _times(votes) if dates > needed else None
+    return _times(votes, clear) if dates > needed else None
 
 
-def _times(votes: NDArray[np.float64]) -> Times:
-    """Dates in the format that reads most of them, of those that enough of them show."""
+def _times(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Times:
+    """Dates in the format that reads most of them, of those that enough of them show; and clear others."""
     cast = {FORMS[place]: float(votes[place]) for place in FAMILIES["date"] if votes[place] > 0}
 
     def rows(names: set[str], detail: int = -1) -> float:
@@ -195,7 +192,8 @@ def _times(votes: NDArray[np.float64]) -> Times:
     # Cells that leave out parts that are zero may each be in another format.
     shown += [LEFT_OUT] * any(form.startswith("PT") for form in shown)
     best = max(shown, key=lambda name: rows(formats_read_in(name)))
-    beside = written_together(best, dict.fromkeys(shown))
+    sure = {FORMS[place].name for place in FAMILIES["date"] if clear[place] > 0}
+    beside = written_together(best, [name for name in dict.fromkeys(shown) if name in sure])
     # No time is made up for dates without one: a column of both is one of dates.
     days = [name for name in (best, *beside) if not Times(name).timed]
     if days and rows({*days}) > (1 - OF_ONE_KIND) * rows({best, *beside}):
@@ -270,7 +268,7 @@ def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float6
 
     seen = decimals_in(clear) or decimals_in(votes)
     most = max(seen)
-    with_point, without = _of_notation(notation, votes)[[0, -POINT_ZERO]]
+    with_point, without = _of_notation(notation, clear)[[0, -POINT_ZERO]]
     bare = bool(without > with_point) and notation == "{}"
     if most > DECIMALS:
         return Numbers(notation, None, bare=bare)

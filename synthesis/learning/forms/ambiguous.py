@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -30,6 +31,9 @@ from .forms import (
 OF_ONE_KIND = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
 
+SEEN = 4.0
+"""A form is seen if its votes exceed so many deviations of their noise: there are some 2,300 forms."""
+
 MARKED = 0.02
 """Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""
 
@@ -45,7 +49,7 @@ def settle_votes(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]
         votes: of forms that are seen, others 0; shape (FORMS,).
         vote: noisy number of cells of each form.
     """
-    return _without_digits(_without_signs(_without_points(votes, vote)))
+    return _without_digits(_without_signs(_without_points(votes, vote)), vote)
 
 
 def _without_points(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]:
@@ -80,24 +84,30 @@ def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     return known
 
 
-def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_digits(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]:
     """The votes, in which dates of digits are numbers unless most cells are such dates.
 
     Times of four digits are numbers too unless some have a zero in front, since years have none.
     """
     known = votes.copy()
     if votes[_HOURS_ZERO_FIRST] <= MARKED * votes[_HOURS].sum():
-        _count_as_numbers(known, _HOURS)
+        _count_as_numbers(known, _HOURS, vote)
     if known[_DIGITS].sum() < OF_ONE_KIND * known[FILLED].sum():
-        _count_as_numbers(known, _DIGITS)
+        _count_as_numbers(known, _DIGITS, vote)
     return known
 
 
-def _count_as_numbers(votes: NDArray[np.float64], places: NDArray[np.intp]) -> None:
-    """Counts cells of dates of digits as the numbers or codes that they are too."""
-    for place in places:
-        votes[_AS_NUMBERS[place]] += votes[place]
-        votes[place] = 0.0
+def _count_as_numbers(votes: NDArray[np.float64], places: NDArray[np.intp], vote: Noisy) -> None:
+    """Counts cells of dates of digits as the numbers or codes that they are too.
+
+    Together they may be seen where neither is alone.
+    """
+    for number in {_AS_NUMBERS[place] for place in places.tolist()}:
+        alike = [number, *(place for place in places.tolist() if _AS_NUMBERS[place] == number)]
+        together = float(vote.values[alike].sum())
+        seen = together > SEEN * vote.sigma * math.sqrt(len(alike))
+        votes[number] = max(float(votes[alike].sum()), together if seen else 0.0)
+    votes[places] = 0.0
 
 
 def places_where(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
