@@ -1,19 +1,21 @@
 """The formats in which tables write dates and timestamps: one list, for drafted domains and learned ones.
 
 A format is one of `Moments`, in which a and b are a day and a month in an order that the values show, and %N
-is the name of a month that is not `%b` or `%B`. Its detail is whether a day or month, or an hour, is seen to
-have one digit. The format of a cell follows from its shape: the cell with every digit 1 to 9 written as 9.
+is the name of a month that is not `%b` or `%B`, and %K that of a day of the week that is not `%a` or `%A`.
+Its detail is whether a day or month, or an hour, is seen to have one digit. The format of a cell follows from
+its shape: the cell with every digit 1 to 9 written as 9.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import product
 
+from .day_names import DAY_NAMES, WEEKS, Days
 from .month_names import CALENDARS, ENGLISH, ENGLISH_SHORT, NAMES, Months
 from .zone_names import ZONE_NAMES
 
@@ -107,13 +109,32 @@ _LATE_DAYS = (
 )
 """Quarters and weeks in French."""
 
+_NAMED_DAYS = (
+    *(
+        f"%K{gap}{day}"
+        for gap in (" ", ", ", ". ", "., ")
+        for day in ("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%d-%m-%Y", "%Y-%m-%d", "%d. %N %Y", "%d %N %Y")
+    ),
+    *("%K, den %d. %N %Y", "%K %o %N %Y", "%K, %d de %N de %Y", "%K %d de %N de %Y", "%A, %d. %B %Y"),
+    *("%K, %d.%m.%Y %H:%M", "%K %d.%m.%Y %H:%M", "%K, %d.%m.%Y, %H:%M", "%K, %d. %N %Y %H:%M"),
+    *("%K %d/%m/%Y %H:%M", "%K %d %N %Y %H:%M"),
+)
+"""Dates and timestamps with days of the week in other languages."""
+
+_LAST_STAMPS = (
+    *("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
+    *(f"{day} {time} GMT" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
+    *(f"{day} {time} UTC" for day in ("a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
+)
+"""Timestamps in the short form of ISO 8601, and of Greenwich."""
+
 _LATE_STAMPS = (
     *(f"{day} {time} %Z" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
     *("%Y-%m-%d %H:%M:%S.%f %Z", "a/b/%Y %I:%M %p %Z", "a/b/%Y %I:%M:%S %p %Z", "%d %b %Y %H:%M:%S %Z"),
     *("%a %b %d %H:%M:%S %Z %Y", "%a, %d %b %Y %H:%M:%S %Z"),
 )
 
-_TWO_DIGITS = re.compile("%Y-%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
+_TWO_DIGITS = re.compile("%Y-?%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
 """Dates whose days and months always have two digits: those of ISO 8601, SAS and mail."""
 
 
@@ -146,11 +167,15 @@ RARE_FORMATS = tuple(dict.fromkeys(with_details(_rare())))
 """Others."""
 
 LATE_FORMATS = tuple(with_details((*_LATE_DAYS, *_LATE_STAMPS)))
-"""The last ones; see `forms.FIRST` of learning."""
+"""Later ones; see `forms.FIRST` of learning."""
+
+LAST_FORMATS = tuple(with_details((*_NAMED_DAYS, *_LAST_STAMPS)))
+"""The last ones."""
 
 _AS_NINES = str.maketrans("12345678", "9" * 8)
 
 _WORDS = {
+    **dict.fromkeys(DAY_NAMES, "%K"),
     **dict.fromkeys(NAMES, "%N"),
     **dict.fromkeys(ENGLISH.split(), "%B"),
     **dict.fromkeys(ENGLISH_SHORT.split(), "%b"),
@@ -160,7 +185,6 @@ _WORDS = {
 }
 """Word -> the part of a format that writes it."""
 
-_NAME_PLACES = {name: place for place, name in enumerate(NAMES)}
 
 _FRACTION, _ZONE = (
     re.compile(r"(:[09]{2}[.])[09]{1,9}(?![09])"),
@@ -184,13 +208,28 @@ def _code(word: re.Match[str]) -> str:
     return found or word[0]
 
 
-def name_in(text: str) -> int:
-    """The place in `NAMES` of the first of these that a text has; their number if it has none."""
-    for word in _WORD.finditer(text):
-        for name in (word[0], word[0].removesuffix(".")):
-            if name in _NAME_PLACES:
-                return _NAME_PLACES[name]
-    return len(NAMES)
+def month_in(text: str) -> int:
+    """The place in `NAMES` of the last of these that a text has; their number if it has none."""
+    return _place_in(_MONTH_PLACES, reversed(_WORD.findall(text)))
+
+
+def day_in(text: str) -> int:
+    """The place in `DAY_NAMES` of the first of these that a text has; their number if it has none."""
+    return _place_in(_DAY_PLACES, _WORD.findall(text))
+
+
+_MONTH_PLACES, _DAY_PLACES = (
+    {name: place for place, name in enumerate(names)} for names in (NAMES, DAY_NAMES)
+)
+
+
+def _place_in(places: Mapping[str, int], words: Iterable[str]) -> int:
+    """The place of the first of some words that has one."""
+    for word in words:
+        for name in (word, word.removesuffix(".")):
+            if name in places:
+                return places[name]
+    return len(places)
 
 
 _PARTED = ("%m/%Y", "%Y-%m", "%Y/%m", "%Ym%m", "%YM%m", "%Y-%j")
@@ -210,16 +249,46 @@ def _keys_of(form: str, detail: int) -> Iterator[str]:
         if re.match("1[-/][12][-/]1", "".join(written)):
             # Of three numbers one is a year, which has two digits: 1-0-1 says when a drug is taken.
             continue
-        yield (OF_YEAR if form in _PARTED or "%q" in form else "") + "".join(written)
+        yield (OF_YEAR if form in _PARTED or "%q" in form else "") + _key_of_parts(written)
+
+
+def _key_of_parts(parts: Iterable[str]) -> str:
+    """The key of these parts, in which numbers one after the other are one run of digits."""
+    joined = [""]
+    for part in filter(None, parts):
+        if joined[-1].isdigit() and part.isdigit():
+            joined[-1] = str(int(joined[-1]) + int(part))
+        else:
+            joined.append(part)
+    return "".join(joined)
 
 
 _FORMS: dict[str, tuple[str, int]] = {}
-# One digit in either part shows that a part may have one; a name may be of several kinds, as May is.
-for _names in ((), ("%B", "%b"), ("%N", "%b"), ("%N", "%B")):
-    for _one in sorted((*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS), key=lambda form: form[1]):
+# One digit in either part shows that a part may have one; a name may be of several kinds, as May and mar are.
+_ALIKE = (("%B", "%b"), ("%N", "%b"), ("%N", "%B"), ("%K", "%a"), ("%K", "%N"), ("%K", "%b"))
+for _names in ((), *_ALIKE):
+    for _one in sorted(
+        (*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS, *LAST_FORMATS), key=lambda form: form[1]
+    ):
         for _shape in _keys_of(*_one):
             _FORMS.setdefault(_shape.replace(*_names) if _names else _shape, _one)
 """Key of a shape -> the format and the detail of its cells."""
+
+
+_WITH_A_YEAR = re.compile(
+    r"(%Y([-/.])%m\2%d|%d[-/. ]%[mbB][-/. ]%Y|%d[.] %[bB] %Y|%[bB] %d, %Y|(a[-/]b|%m[-/]%d)[-/]%Y)"
+    r"([ T]%H:%M(:%S)?)?"
+)
+"""Formats with a year of four digits, of which no text is in two."""
+
+
+def written_together(form: str, others: Iterable[str]) -> tuple[str, ...]:
+    """Those of other formats in which dates may stand beside a format, since each text is in one of them."""
+    certain = _WITH_A_YEAR.fullmatch(form) is not None
+    beside = [one for one in others if certain and one != form and _WITH_A_YEAR.fullmatch(one)]
+    # Each order of day and month would have to be found alone.
+    ordered = [one for one in (form, *beside) if re.match("a|%[dm][-/]%[dm]", one)]
+    return tuple(one for one in beside if one not in ordered[1:])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -240,10 +309,10 @@ def readings(form: str) -> Iterator[str]:
     if form.startswith("%d.%m.%y"):
         yield from (form, form.replace("%d.%m.%y", "%y.%m.%d"))
         return
-    if not re.match("a.b", form):
+    if not (ordered := re.match("a(.?)b", form)):
         yield form
         return
-    mark, rest = form[1], form[3:]
+    mark, rest = ordered[1], form[ordered.end() :]
     yield from (f"%d{mark}%m{rest}", f"%m{mark}%d{rest}")
     if rest.startswith(f"{mark}%y"):
         yield f"%y{mark}%m{mark}%d{rest[3:]}"
@@ -251,8 +320,14 @@ def readings(form: str) -> Iterator[str]:
 
 def months_in(texts: Iterable[str]) -> Months:
     """The names of the months that most of some texts have."""
-    rows = Counter(map(name_in, texts))
+    rows = Counter(map(month_in, texts))
     return months_of([rows[place] for place in range(len(NAMES))])
+
+
+def days_in(texts: Iterable[str]) -> Days:
+    """The names of the days of the week that most of some texts have."""
+    rows = Counter(map(day_in, texts))
+    return days_of([rows[place] for place in range(len(DAY_NAMES))])
 
 
 def months_of(rows: Sequence[float]) -> Months:
@@ -263,6 +338,16 @@ def months_of(rows: Sequence[float]) -> Months:
     """
     known = dict(zip(NAMES, rows, strict=True))
     return max(CALENDARS, key=lambda names: sum(known[month] for month in names))
+
+
+def days_of(rows: Sequence[float]) -> Days:
+    """The names of the days of the week that most rows have.
+
+    Args:
+        rows: of each of `DAY_NAMES`.
+    """
+    known = dict(zip(DAY_NAMES, rows, strict=True))
+    return max(WEEKS, key=lambda names: sum(known[day] for day in names))
 
 
 def formats_in(text: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 Months = tuple[str, ...]
 """The names of the twelve months, from January on."""
@@ -22,6 +22,8 @@ _WRITTEN = (
     "Jänner Februar März April Mai Juni Juli August September Oktober November Dezember",
     "Jan Feb Mrz Apr Mai Jun Jul Aug Sep Okt Nov Dez",
     "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+    "Jän Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+    "Jän Feb Mrz Apr Mai Jun Jul Aug Sep Okt Nov Dez",
     "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.",
     "Jan. Feb. Mär. Apr. Mai Jun. Jul. Aug. Sep. Okt. Nov. Dez.",
     # French.
@@ -68,9 +70,9 @@ _WRITTEN = (
 )
 
 
-def _spellings() -> Iterator[Months]:
+def spellings(written: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Every list of names as it stands, and in other letters: large or small ones, without accents."""
-    for names in _WRITTEN:
+    for names in written:
         for spelled in (names, names.lower(), names.title(), names.upper()):
             yield tuple(spelled.split())
             yield tuple(_plain(spelled).split())
@@ -80,7 +82,7 @@ def _plain(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
-CALENDARS: tuple[Months, ...] = tuple(dict.fromkeys(_spellings()))
+CALENDARS: tuple[Months, ...] = tuple(dict.fromkeys(spellings(_WRITTEN)))
 """The names of the twelve months as a column may write them all; of several that fit, the first is usual."""
 
 NAMES = tuple(sorted({name for months in CALENDARS for name in months}))

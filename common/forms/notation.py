@@ -30,10 +30,13 @@ minus sign of typography."""
 _MARKS, _SIGNS = APOSTROPHES + BLANKS, re.escape("".join(SIGNS))
 _PATTERN = re.compile(
     r"(?![=+\-@\t\r\n])[^{}]*"
-    rf"\{{(?:(?::(?=[^}}])(?P<sign>[{_SIGNS}]?)(?P<mark>[,{_MARKS}]?)"
+    rf"\{{(?:(?::(?=[^}}])(?P<sign>[{_SIGNS}]?)(?P<mark>,,|[,{_MARKS}]?)"
     rf"|(?P<or_sign>[{_SIGNS}]?)(?P<or_mark>[.{_MARKS}]?),)"
     r"(?:(?:\.(?P<digits>[0-9])(?P<trimmed>g(?=[Kk]))?)?(?P<exponent>[eEKk])|\.(?P<decimals>[0-9])f)?|:0(?P<width>[2-9]|1[0-5])|:g)?\}[^{}]*"
 )
+LAKHS = ",,"
+"""In place of a mark: commas before the last three digits and every two before these, as in 12,34,567."""
+
 CURRENCIES = "$£¥฿\u20a0-\u20c0"
 """Signs of currencies, as of a class of characters."""
 
@@ -46,13 +49,13 @@ class Notation:
     """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
 
     Thousands may be divided by an apostrophe or a blank: `{:'}` as 1'234.5, `{: }` as 1 234.5, `{ ,}` as
-    1 234,5, `{.,}` as 1.234,5. With `(`, such as `{:(,}` or `{(,}`, negative numbers are in parentheses,
-    without a minus; with `-` their minus is behind them, as 5-; with `=` it is behind a currency, as $-5;
-    with `\u2212` it is U+2212; with `+` positive numbers have a plus. With `.2f` before the closing brace,
-    such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an
-    exponent too, as 1.50e-03. With `.1K` or `.1k` they are thousands, millions and so on, as 1.5K and 2.0M,
-    or 2M with `.1gK`. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they have no
-    point, as 74 beside 79.5.
+    1 234,5, `{.,}` as 1.234,5, and `{:,,}` as in India, 12,34,567. With `(`, such as `{:(,}` or `{(,}`,
+    negative numbers are in parentheses, without a minus; with `-` their minus is behind them, as 5-; with `=`
+    it is behind a currency, as $-5; with `\u2212` it is U+2212; with `+` positive numbers have a plus. With
+    `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with
+    `.2e` or `.2E` they have an exponent too, as 1.50e-03. With `.1K` or `.1k` they are thousands, millions
+    and so on, as 1.5K and 2.0M, or 2M with `.1gK`. In `{:05}` whole numbers have five digits, with zeros in
+    front; in `{:g}` they have no point, as 74 beside 79.5.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
@@ -174,7 +177,8 @@ class Notation:
             text = format(plain, f"{grouped}{kind}")
         text = text.replace("e", self.exponent or "e").zfill(self.width)
         if self.mark or self.decimal_comma:
-            text = text.translate({ord(","): self.mark, ord("."): "," if self.decimal_comma else "."})
+            text = _in_lakhs(text) if self.mark == LAKHS else text
+            text = text.translate({ord(","): self.mark[:1], ord("."): "," if self.decimal_comma else "."})
         first, last = self._signs(number)
         around = self.sign == "(" or (self.sign != "=" and SIGNED.match(self.pattern))
         if not around or last == "-":
@@ -219,7 +223,16 @@ class Notation:
         thousands = rf"[0-9]{{1,3}}({self._thousands.pattern}[0-9]{{3}})+"
         if self.decimal_comma:
             return re.compile(rf"([0-9]+|{thousands})(,[0-9]*)?([eE][-+]?[0-9]+)?")
+        if self.mark == LAKHS:
+            thousands = "[0-9]{1,2}(,[0-9]{2})*,[0-9]{3}"
         return re.compile(rf"{thousands}(\.[0-9]*)?")
+
+
+def _in_lakhs(text: str) -> str:
+    """A number with commas between thousands, with commas as in India."""
+    whole, point, decimals = text.replace(",", "").partition(".")
+    pairs = re.sub("(?<=[0-9])(?=([0-9]{2})+$)", ",", whole[:-3])
+    return f"{pairs}{',' if pairs else ''}{whole[-3:]}{point}{decimals}"
 
 
 PLAIN = Notation()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from .notation import APOSTROPHES, BLANKS, CURRENCIES, SIGNED, SIGNS
+from .notation import APOSTROPHES, BLANKS, CURRENCIES, LAKHS, SIGNED, SIGNS
 
 _MARKS = APOSTROPHES + BLANKS
 _TEXT = re.compile(
@@ -14,7 +14,7 @@ _TEXT = re.compile(
     rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
     rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>-)?"
     rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[{CURRENCIES}]?"
-    rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?))?(?(open)\))"
+    rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[A-Z]{{3}}))?))?(?(open)\))"
 )
 """A number with a sign, a currency, a percent sign or a unit, such as 34 years."""
 
@@ -24,6 +24,7 @@ _BY_COMMAS = re.compile(rf"{_THOUSANDS}(?:,[0-9]{{3}})+(?:[.](?P<decimals>[0-9]*
 _BY_POINTS = re.compile(
     rf"{_THOUSANDS}(?:[.][0-9]{{3}}){{2,}}|{_THOUSANDS}(?:[.][0-9]{{3}})+,(?P<decimals>[0-9]+)"
 )
+_BY_LAKHS = re.compile(r"[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:[.](?P<decimals>[0-9]*))?")
 _COMMA = re.compile(r"(?:0|[1-9][0-9]*),(?P<decimals>[0-9]+)")
 _BY_MARKS = re.compile(
     rf"{_THOUSANDS}(?P<mark>[{_MARKS}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*(?:(?P<decimal>[.,])(?P<decimals>[0-9]*))?"
@@ -37,7 +38,7 @@ class Spelling:
     Attributes:
         before: what stands before the number.
         after: what stands behind it.
-        mark: between thousands.
+        mark: between thousands; see `Notation.mark`.
         decimal_comma: whether a comma divides whole numbers from fractions.
         sign: how a negative number is marked, or "+"; empty for a usual minus, and for none.
         decimals: digits of the fraction; None if there is neither point nor comma before them.
@@ -147,6 +148,7 @@ def _digits(text: str) -> Spelling | None:
     for pattern, mark, comma in (
         (_PLAIN, "", False),
         (_BY_COMMAS, ",", False),
+        (_BY_LAKHS, LAKHS, False),
         (_BY_POINTS, ".", True),
         (_COMMA, "", True),
     ):

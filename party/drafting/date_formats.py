@@ -8,12 +8,29 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ...common.data.attributes.moments import format_time, time_in_format
-from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR, formats_in, months_in, short
+from ...common.forms.date_formats import (
+    SHORT_DAY,
+    SHORT_HOUR,
+    days_in,
+    formats_in,
+    months_in,
+    short,
+    written_together,
+)
+from ...common.forms.day_names import Days
 from ...common.forms.month_names import Months
 from ...common.forms.zone_names import ZONE_NAME, zone_named
 
-_OF_DIGITS = {"%Y%m%d": 8, "%d%m%Y": 8, "%Y%m": 6, "%m.%Y": 7, "%Y%m%d%H%M": 12, "%Y%m%d%H%M%S": 14}
-_OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6}
+_OF_DIGITS = {
+    "%Y%m%d": 8,
+    "%d%m%Y": 8,
+    "%m%d%Y": 8,
+    "%Y%m": 6,
+    "%m.%Y": 7,
+    "%Y%m%d%H%M": 12,
+    "%Y%m%d%H%M%S": 14,
+}
+_OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6}
 _LENGTHS = {*_OF_DIGITS.values(), *_OF_SIX_DIGITS.values()} - {_OF_DIGITS["%m.%Y"]}
 """Formats without a mark, and how many digits they have: `strptime` reads fewer too."""
 
@@ -42,12 +59,15 @@ _BETWEEN_HOURS = {
 }
 """Distance from UTC in hours -> a time zone that has it all year."""
 
+_UNREAD = 0.01
+"""Share of texts that need not be read in any of several formats."""
+
 _TRIED = 100
 """Number of texts on which every format is tried; those that read nine in ten are tried on all."""
 
 
-Written = tuple[str, Months]
-"""A format, and the names of months that it writes; none for those in English."""
+Written = tuple[str, Months, Days]
+"""A format, and the names of months and of days of the week that it writes; none for those in English."""
 
 
 def looks_like_a_date(text: str) -> bool:
@@ -62,7 +82,7 @@ def formats_of(texts: Sequence[str]) -> list[Written]:
     digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY_DATES)) if len(texts) > least]
     seen = (form for text in tried for form in _formats_in(text))
     forms = dict.fromkeys((*seen, *(form for forms in digits for form in forms), ISO_8601))
-    written = dict.fromkeys(_with_months(form, tried) for form in forms)
+    written = dict.fromkeys(_with_names(form, tried) for form in forms)
     return [
         one for one in written if sum(time_in(text, *one) is not None for text in tried) >= 0.9 * len(tried)
     ]
@@ -80,10 +100,12 @@ def _formats_in(text: str) -> Iterator[str]:
         yield from (f"{day}{match['between']}{clock}{named}" for day in formats_in(match["day"]))
 
 
-def _with_months(form: str, texts: Sequence[str]) -> Written:
+def _with_names(form: str, texts: Sequence[str]) -> Written:
     if "%Z" in form:
         form = form.replace("%Z", zone_in(texts)[0])
-    return (form.replace("%N", "%b"), months_in(texts)) if "%N" in form else (form, ())
+    months = months_in(texts) if "%N" in form else ()
+    days = days_in(texts) if "%K" in form else ()
+    return form.replace("%N", "%b").replace("%K", "%a"), months, days
 
 
 def zone_in(texts: Sequence[str]) -> tuple[str, str]:
@@ -95,20 +117,20 @@ def _some(texts: Sequence[str]) -> Sequence[str]:
     return texts[:: max(1, len(texts) // _TRIED)]
 
 
-def as_written(form: str, texts: Sequence[str], months: Months = ()) -> str:
+def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days = ()) -> str:
     """The format that reads as `form` does, and writes most of some texts as they stand.
 
     Days and months, or hours, may have no leading zeros; a.m. and p.m. may be small; fractions may be zeros.
     """
     forms = [short(form, detail) for detail in range(SHORT_DAY + SHORT_HOUR + 1)]
-    times = {text: time for text in _some(texts) if (time := time_in(text, form, months)) is not None}
+    times = {text: time for text in _some(texts) if (time := time_in(text, form, months, days)) is not None}
     forms += [one.replace("%p", "%P") for one in forms]
     forms += [
         one.replace("%f", zeros) for one in forms for zeros in ("0" * digits for digits in range(1, 10))
     ]
     return max(
         dict.fromkeys(forms),
-        key=lambda one: sum(format_time(time, one, months) == text for text, time in times.items()),
+        key=lambda one: sum(format_time(time, one, months, days) == text for text, time in times.items()),
     )
 
 
@@ -120,23 +142,45 @@ def zone_of(offset: timedelta) -> str:
     return _BETWEEN_HOURS.get(hours, "UTC")
 
 
+def formats_together(texts: Sequence[str]) -> tuple[str, ...]:
+    """The formats of which nearly every text is in one, that of most first; none if some may be in two."""
+    tried = _some(texts)
+    left, found = tried, list[str]()
+    while len(left) > _UNREAD * len(tried):
+        seen = Counter(
+            form
+            for text in left
+            for form in dict.fromkeys(_formats_in(text))
+            if time_in(text, form) is not None
+        )
+        if not seen:
+            return ()
+        found.append(max(seen, key=seen.__getitem__))
+        left = [text for text in left if time_in(text, found[-1]) is None]
+    if len({"%H" in form for form in found}) != 1 or written_together(found[0], found[1:]) != tuple(
+        found[1:]
+    ):
+        return ()
+    return tuple(found)
+
+
 def in_several_formats(texts: Sequence[str]) -> bool:
     """Whether every text, or nearly, is a date in one of several formats."""
     tried = _some(texts)
     read = [
-        any(time_in(text, *_with_months(form, [text])) is not None for form in _formats_in(text))
+        any(time_in(text, *_with_names(form, [text])) is not None for form in _formats_in(text))
         for text in tried
     ]
-    return len(tried) > 2 and sum(read) >= 0.99 * len(tried)
+    return len(tried) > 2 and sum(read) >= (1 - _UNREAD) * len(tried)
 
 
-def time_in(text: str, form: str, months: Months = ()) -> datetime | None:
+def time_in(text: str, form: str, months: Months = (), days: Days = ()) -> datetime | None:
     """The time in a text; None if it is not in this format, or digits alone would be of an unusual year."""
     digits = _OF_DIGITS.get(form) or _OF_SIX_DIGITS.get(form)
     if digits is not None and len(text) != digits:
         return None
     try:
-        time = time_in_format(text, form, months) if form else _time_of_iso(text)
+        time = time_in_format(text, form, months, days) if form else _time_of_iso(text)
     except ValueError:
         return None
     # strftime writes years of fewer than four digits without zeros.

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, Clock
+from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, PADDED_NUMBERS, Clock
 from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
 from ...common.data.attributes.numeric import AUTO
 from ...common.forms.date_formats import unit_of
+from ...common.forms.day_names import Days
 from ...common.forms.month_names import Months
 from ..sources.cells import ZONED
 from .date_formats import (
@@ -22,6 +23,7 @@ from .date_formats import (
     Written,
     as_written,
     formats_of,
+    formats_together,
     in_several_formats,
     is_usual,
     looks_like_a_date,
@@ -36,6 +38,8 @@ _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,4}):[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
     rf"(?P<half> ?([AP]M|[ap]m)|{'|'.join(BEHIND_HOURS)})?"
 )
+
+_OF_FOUR_DIGITS = re.compile("([01][0-9]|2[0-3])[0-5][0-9]")
 
 _HOURS = 6
 """Whole numbers of fewer hundreds may be years."""
@@ -67,6 +71,8 @@ class _Reading:
     Attributes:
         format: as of `datetime.strptime`.
         months: the names of months; none for those in English.
+        days: those of days of the week.
+        also: formats in which other texts are.
         times: the times that were read, in local time or in UTC.
         rows: number of rows of each.
         unread: texts that cannot be read, and their number of rows.
@@ -77,12 +83,14 @@ class _Reading:
 
     format: str
     months: Months
+    days: Days
     times: list[datetime]
     rows: list[int]
     unread: dict[str, int]
     zone: str
     offsets: int
     timed: bool
+    also: tuple[str, ...] = ()
 
 
 def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
@@ -99,6 +107,9 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     texts, rows = _some(profile)
     forms = formats_of(texts) if texts else []
     found = [one for form in forms if (one := _read(texts, rows, form)) is not None]
+    if not found and texts:
+        first, *also = formats_together(texts) or ("",)
+        found = [one] if also and (one := _read(texts, rows, (first, (), ()), tuple(also))) else []
     if not found:
         if in_several_formats(texts):
             return {"type": "text", "drop": True}, [
@@ -112,11 +123,13 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
         remarks.append(f"its dates can be read in {len(alike)} formats; check the first, {best.format}")
     if "%y" in best.format:
         remarks.append("its years have two digits, and are read as 1969 to 2068; check them")
+    if best.also:
+        remarks.append(f"its dates are written in {1 + len(best.also)} formats, and come back in one")
     if best.offsets > 1:
         remarks.append('its times are read in UTC; name their "timezone", such as Europe/Berlin')
     entry, far = _moments(profile, best)
     remarks += far
-    written = as_written(best.format, texts, best.months) if best.format else ISO_8601
+    written = as_written(best.format, texts, best.months, best.days) if best.format else ISO_8601
     if written not in SHORT:
         entry["format"] = written
     if odd := sum(best.unread.values()):
@@ -156,6 +169,8 @@ def _of_numbers(profile: Profile) -> dict[str, Any] | None:
 
 
 def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
+    if len(texts) > _HALF_HOURS and all(map(_OF_FOUR_DIGITS.fullmatch, texts)):
+        return _with_bounds(PADDED_NUMBERS, 0)
     found = [match for match in map(_CLOCK.fullmatch, texts) if match is not None]
     ends = {
         (len(one["second"] or ""), (one["half"] or "").replace("P", "A").replace("p", "a")) for one in found
@@ -215,10 +230,14 @@ def _too_many(odd: Mapping[str, int], rows: int) -> bool:
     return sum(odd.values()) > (0.5 if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
 
 
-def _read(texts: Sequence[str], rows: Sequence[int], written: Written) -> _Reading | None:
-    """The texts in a format; None if it reads too few."""
-    form, months = written
+def _read(
+    texts: Sequence[str], rows: Sequence[int], written: Written, also: tuple[str, ...] = ()
+) -> _Reading | None:
+    """The texts in a format, or in others beside it; None if these read too few."""
+    form, months, days = written
     found = [time_in(text, *written) for text in texts]
+    for other in also:
+        found = [time or time_in(text, other) for text, time in zip(texts, found, strict=True)]
     read = [(time, n) for time, n in zip(found, rows, strict=True) if time is not None]
     unread = {text: n for text, time, n in zip(texts, found, rows, strict=True) if time is None}
     usual = sum(n for time, n in read if is_usual(time))
@@ -236,7 +255,7 @@ def _read(texts: Sequence[str], rows: Sequence[int], written: Written) -> _Readi
         read = [(time.astimezone(UTC), n) for time, n in read]
     times = [time.replace(tzinfo=None) for time, _ in read]
     timed = "%M" in form if form else any(len(text) > 10 for text in texts)
-    return _Reading(form, months, times, [n for _, n in read], unread, zone, len(offsets), timed)
+    return _Reading(form, months, days, times, [n for _, n in read], unread, zone, len(offsets), timed, also)
 
 
 def _entry_of_times(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
@@ -251,7 +270,7 @@ def _entry_of_times(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]
     times, counts = (list(part) for part in zip(*read, strict=True))
     entry, remarks = _moments(
         profile,
-        _Reading(form, (), times, counts, {}, "UTC" if profile.kind == ZONED else "", 1, "%M" in form),
+        _Reading(form, (), (), times, counts, {}, "UTC" if profile.kind == ZONED else "", 1, "%M" in form),
     )
     entry.pop("format", None)
     if any("." in text for text in profile.texts):
@@ -288,6 +307,10 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
     if reading.months:
         entry["months"] = list(reading.months)
+    if reading.also:
+        entry["also"] = list(reading.also)
+    if reading.days:
+        entry["days"] = list(reading.days)
     remarks = [FAR] if (~near & ~own).any() else []
     return entry | ({"timezone": reading.zone} if reading.zone else {}), remarks
 

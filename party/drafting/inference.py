@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import Category
-from ...common.data.attributes.clock import NUMBERS
+from ...common.data.attributes.clock import NUMBERS, PADDED_NUMBERS
 from ...common.data.domain_files.reading import read_entry
 from ...common.errors import DataError
 from ...common.files.labels import listed_categories
@@ -237,7 +237,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if found is not None:
         return found, [*remarks, *doubts]
     if (found := draft_clock(profile) or draft_boolean(profile)) is not None:
-        return found, [*remarks, *([_OF_HOURS] if found.get("format") == NUMBERS else [])]
+        return found, [*remarks, *([_OF_HOURS] if found.get("format") in (NUMBERS, PADDED_NUMBERS) else [])]
     if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
     if not is_known(profile.name) and names_people(profile):

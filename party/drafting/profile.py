@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import PLAIN, Notation
+from ...common.forms.notation import LAKHS, PLAIN, Notation
 from ...common.forms.spelling import Spelling, by_points, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
@@ -239,7 +239,8 @@ def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
     known = [one for one in found if one is not None]
     comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))
-    mark = marks.most_common(1)[0][0] if marks else "." * points
+    # Smaller numbers have the same commas anywhere.
+    mark = LAKHS if LAKHS in marks else marks.most_common(1)[0][0] if marks else "." * points
     signs = Counter(one.sign for one in known if one.sign)
     sign = signs.most_common(1)[0][0] if signs else ""
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
-from ...common.forms.date_formats import name_in
+from ...common.forms.date_formats import day_in, month_in
+from ...common.forms.day_names import DAY_NAMES
 from ...common.forms.month_names import NAMES
 from ...common.forms.notation import BLANKS, Notation
 from ...common.forms.spelling import spelling_of
@@ -132,7 +133,8 @@ class Cells:
             Shape (18,): for each of the four ranges of `_RANGE` of the first those of the third; then those
             whose second number is above 12, and those without three numbers.
         """
-        numbers = f"regexp_extract({self.texts[name]}, '^([0-9]+)[/-]([0-9]+)[/-]([0-9]+)', {{}})"
+        text = f"regexp_replace({self.texts[name]}, '^([0-9][0-9])([0-9][0-9])([0-9]+)$', '\\1-\\2-\\3')"
+        numbers = f"regexp_extract({text}, '^([0-9]+)[/-]([0-9]+)[/-]([0-9]+)', {{}})"
         first, second, third = (f"try_cast({numbers.format(group)} AS INTEGER)" for group in (1, 2, 3))
         place = f"4 * {_RANGE.format(first)} + {_RANGE.format(third)}"
         found = self._query(
@@ -142,12 +144,19 @@ class Cells:
         return np.bincount(found["p"], found["n"], 18).astype(np.int64)
 
     def month_names(self, name: str) -> NDArray[np.int64]:
-        """How many cells have each of `NAMES`, of several the first in the cell, then none; private."""
+        """How many cells have each of `NAMES`, of several the last in the cell, then none; private."""
+        return self._names(name, month_in, len(NAMES))
+
+    def day_names(self, name: str) -> NDArray[np.int64]:
+        """How many cells have each of `DAY_NAMES`, of several the first in the cell, then none; private."""
+        return self._names(name, day_in, len(DAY_NAMES))
+
+    def _names(self, name: str, place_in: Callable[[str], int], places: int) -> NDArray[np.int64]:
         words = f"regexp_replace({self.texts[name]}, '[0-9]+', ' ', 'g')"
         found = self._query(f"SELECT {words} AS t, count(*) AS n FROM file GROUP BY 1")
-        counts = np.zeros(len(NAMES) + 1, dtype=np.int64)
+        counts = np.zeros(places + 1, dtype=np.int64)
         for text, rows in zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True):
-            counts[name_in(text)] += rows
+            counts[place_in(text)] += rows
         return counts
 
     def units(self, name: str) -> tuple[list[tuple[str, str]], NDArray[np.int64]]:
@@ -206,7 +215,8 @@ class Cells:
         """
         zoned = "%z" in kind.format
         text = _with_offset(self.texts[name]) if zoned else self.texts[name]
-        read = time_sql(text, kind.format, kind.months)
+        each = (time_sql(text, form, kind.months, kind.days) for form in (kind.format, *kind.also))
+        read = f"coalesce({', '.join(each)})"
         if zoned:
             read = in_utc(read)
         found = self._query(f"SELECT ({read})::TIMESTAMP AS x FROM file")["x"]

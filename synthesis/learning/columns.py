@@ -164,7 +164,13 @@ def times(
     zoned = kind.format.endswith("%z") and " %z" not in kind.format
     iso = declared or zoned or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
     moments = clock or Moments(
-        kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone, kind.months
+        kind.timed,
+        granularity,
+        "" if iso else short(kind.format, kind.detail),
+        timezone,
+        kind.months,
+        kind.days,
+        kind.also,
     )
     units = NumericAttribute(
         name, found.low, found.high, None, True, True, atoms=tuple(atoms), unreadable="missing"

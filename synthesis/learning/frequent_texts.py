@@ -10,8 +10,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.categorical import NUMBER, form_of_numbers
 from ...common.data.attributes.texts import MOST_LABELS, is_label
 from .asking import Asking
+from .private_counts import Noisy
 
 DIFFERENT_TEXTS = 0.05
 """Share of a column for the number of its different texts; the rest finds the frequent ones."""
@@ -22,14 +24,20 @@ Values = tuple[list[str], NDArray[np.int64]]
 BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
 
-_STEPS, _LAST_STEP, _SMALL = ((150, 5), (30, 10)), 20, 20
-"""Of several numbers in a text: how many texts could be found, and to multiples of what they are rounded; up
-to how much to those of a quarter of it."""
+_STEPS = (1, 2, 5, 10, 20, 50, 100)
+"""To multiples of what several numbers in a text are rounded, in units of their last digits."""
+
+_PART = 4
+"""A number is rounded to multiples of at most a quarter of it, so that small ones keep a meaning."""
+
+_COARSER = 2
+"""Rows whose text is still not found have numbers that are rounded to a step so many places further."""
+
+UNLIKE = 0.05
+"""Share of a column for the number of rows with a text that is like none that was found."""
 
 _ENOUGH = 0.5
 """Others count as the nearest text if those that were found have so many of the rows."""
-
-_DIGITS = re.compile("[0-9]+")
 
 _BEGINNING_SEEN = 4.0
 """A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
@@ -76,65 +84,82 @@ def frequent_texts(
 
 
 def frequent_numbers(
-    asking: Asking, name: str, values: Values, filled: float, delta: float
-) -> tuple[dict[str, tuple[float, float]], bool]:
-    """The frequent texts of several numbers, and of others those with rounded numbers; see `frequent_texts`.
+    asking: Asking, name: str, values: Values, filled: float, different: float, delta: float
+) -> tuple[dict[str, tuple[float, float]], Noisy | None]:
+    """The frequent texts of numbers, and of others those with rounded numbers; see `frequent_texts`.
 
     Args:
         asking: the means.
         name: of the column.
         values: its different texts, and the rows of each.
         filled: the number of rows with one.
+        different: the number of its different texts, with noise.
         delta: with which texts of one row may be found.
 
     Returns:
-        As `frequent_texts`; and whether they are enough for all others to count as the nearest one. If not,
+        As `frequent_texts`; and, if they are enough for all others to count as the nearest one, the noisy
+        number of rows that have something else between their numbers than any of them. If they are not,
         texts with rounded numbers are left out.
     """
     texts, rows = values
-    share = (1 - DIFFERENT_TEXTS) * asking.share
+    share = (1 - DIFFERENT_TEXTS - UNLIKE) * asking.share
     found: dict[str, tuple[float, float]] = {}
     whole = found
-    for part in (WHOLE_CODES, 1 - WHOLE_CODES):
-        # So few texts could be found that numbers have to be rounded.
-        step = (
-            0
-            if part == WHOLE_CODES
-            else _step(asking.records / asking.counts.findable(part * share, delta / 2))
-        )
-        whole, found = found, dict(found)
+    left = {text: count for text, count in zip(texts, rows.tolist(), strict=True) if is_label(text)}
+    # So few texts could be found that numbers have to be rounded.
+    part = (1 - WHOLE_CODES) / 2
+    step = _step(different * asking.counts.findable(part * share, delta / 3) / max(asking.records, 1.0))
+    for share_of_step, place in ((WHOLE_CODES, 0), (part, step), (part, step + _COARSER)):
+        unit = _STEPS[min(place, len(_STEPS) - 1)]
         counts: dict[str, int] = {}
-        for text, count in zip(texts, rows.tolist(), strict=True):
-            if text not in whole and is_label(text):
-                rounded = _round_numbers(text, step)
-                counts[rounded] = counts.get(rounded, 0) + count
+        for text, count in left.items():
+            rounded = _round_numbers(text, unit)
+            counts[rounded] = counts.get(rounded, 0) + count
         known = sorted(counts)
         places, noisy = asking.counts.frequent(
-            "texts", name, partial(rows_of_known, counts, known), part * share, delta / 2
+            "texts", name, partial(rows_of_known, counts, known), share_of_step * share, delta / 3
         )
-        for place, count in zip(places.tolist(), noisy.values.tolist(), strict=True):
-            before, sigma = found.get(known[place], (0.0, 0.0))
-            found[known[place]] = before + count, math.hypot(sigma, noisy.sigma)
+        stated = dict(zip((known[place] for place in places.tolist()), noisy.values.tolist(), strict=True))
+        for text, count in stated.items():
+            before, sigma = found.get(text, (0.0, 0.0))
+            found[text] = before + count, math.hypot(sigma, noisy.sigma)
+        left = {text: count for text, count in left.items() if _round_numbers(text, unit) not in stated}
+        whole = whole if place else dict(found)
     nearest = sum(count for count, _ in found.values()) > _ENOUGH * filled
     found = found if nearest else whole
     most = sorted(found, key=lambda text: -found[text][0])[:MOST_LABELS]
-    return {text: found[text] for text in most}, nearest
+    listed = {text: found[text] for text in most}
+    if not nearest:
+        return listed, None
+    forms = {form_of_numbers(text) for text in listed}
+    unlike = sum(
+        count for text, count in zip(texts, rows.tolist(), strict=True) if form_of_numbers(text) not in forms
+    )
+    asked = {name: lambda: np.array([unlike], dtype=np.int64)}
+    return listed, asking.counts.histograms("texts like no other", asked, UNLIKE * asking.share)[name]
 
 
-def _step(texts: float) -> int:
-    """To multiples of what numbers are rounded, if at most so many texts can be found."""
-    return next((step for least, step in _STEPS if texts >= least), _LAST_STEP)
+def _step(times: float) -> int:
+    """The place of the step after which two numbers have so many times fewer texts."""
+    return next((place for place, step in enumerate(_STEPS) if step**2 >= times), len(_STEPS) - 1)
 
 
 def _round_numbers(text: str, step: int) -> str:
-    """The text with its numbers rounded, small ones to a quarter of the step."""
+    """The text with its numbers rounded to a step, small ones to a smaller one."""
 
     def nearest(run: re.Match[str]) -> str:
-        number = int(run[0])
-        unit = max(1, step // 4) if number <= _SMALL else step
-        return str(round(number / unit) * unit)
+        digits = re.sub("[.,]", "", run[0])
+        number = int(digits)
+        unit = max(one for one in _STEPS if one <= max(1, min(step, number // _PART)))
+        rounded = str(round(number / unit) * unit)
+        mark = re.search("[.,]", run[0])
+        if mark is None:
+            return rounded
+        decimals = len(run[0]) - mark.end()
+        rounded = rounded.zfill(decimals + 1)
+        return f"{rounded[:-decimals]}{mark[0]}{rounded[-decimals:]}"
 
-    return _DIGITS.sub(nearest, text) if step else text
+    return NUMBER.sub(nearest, text) if step > 1 else text
 
 
 def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:

@@ -33,15 +33,19 @@ class Times:
     """A column of dates or timestamps.
 
     Attributes:
-        format: as of `strptime`; a and b are a day and a month, in an order that the values show, and %N is a
-            name of a month, of names that the values show.
+        format: as of `strptime`; a and b are a day and a month, in an order that the values show, and %N and
+            %K are names of a month and of a day of the week, of names that the values show.
         detail: which parts may have one digit; see `date_forms`.
         months: the names that stand for %b; empty for those in English.
+        days: those that stand for %a.
+        also: other formats in which some are written; see `date_formats.written_together`.
     """
 
     format: str
     detail: int = 0
     months: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def timed(self) -> bool:

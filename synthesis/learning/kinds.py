@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
-from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR
+from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR, written_together
 from ...common.forms.spelling import UNKNOWN
-from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, places_where, settle_votes
+from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, SEEN, places_where, settle_votes
+from .forms.date_forms import MAYBE_CODES
 from .forms.forms import (
     CODE,
     CODES,
@@ -30,9 +31,6 @@ from .forms.forms import (
 from .forms.read_in import KNOWN, READ_IN, SHOWN_BY
 from .kind import Kind, Numbers, Texts, Times, Words
 from .private_counts import Noisy
-
-_SEEN = 4.0
-"""A form is seen if its votes exceed so many deviations of their noise: there are some 1,700 forms."""
 
 _OTHERS_SEEN = 5.0
 """Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
@@ -92,7 +90,7 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
         vote: noisy number of cells of each form, shape (FORMS,).
         records: number of rows of the table.
     """
-    votes = vote.above_noise(_SEEN)
+    votes = vote.above_noise(SEEN)
     if records - float(vote.values[_ONLY_MISSING]) < _OTHERS_SEEN * vote.sigma:
         # Where nearly all cells are missing, what is seen may be noise.
         votes[FILLED] = vote.above_noise(_OTHERS_SEEN)[FILLED]
@@ -116,12 +114,13 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
 
     clear = sure if sure[FILLED].any() else votes
     most = _number_or_date(votes, clear, OF_ONE_KIND)
-    if most is not None and not is_of_unknown_unit(most):
+    codes = isinstance(most, Times) and most.format in MAYBE_CODES
+    if most is not None and not codes and not is_of_unknown_unit(most):
         return of(most)
     found = of(_of_texts(votes, clear))
-    if most is not None:
+    if most is not None and not codes:
         return replace(of(most), instead=found)
-    main = _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
+    main = most or _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
     return replace(found, instead=of(main))
@@ -138,7 +137,7 @@ def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
         case Numbers():
             return float(_of_notation(kind.notation, votes).sum())
         case Times():
-            known = formats_read_in(kind.format)
+            known = formats_read_in(kind.format).union(*map(formats_read_in, kind.also))
             return float(sum(votes[place] for place in FAMILIES["date"] if FORMS[place].name in known))
         case Words():
             return float(votes[FAMILIES["word"]].sum())
@@ -177,11 +176,11 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
         kind = _numbers(_notation(votes, clear), votes, clear)
         # Others, such as 2A among 13 and 75, are none of this column.
         return kind if _of_notation(kind.notation, clear).sum() > needed or is_of_unknown_unit(kind) else None
-    return _times(votes) if dates > needed else None
+    return _times(votes, clear) if dates > needed else None
 
 
-def _times(votes: NDArray[np.float64]) -> Times:
-    """Dates in the format that reads most of them, of those that enough of them show."""
+def _times(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Times:
+    """Dates in the format that reads most of them, of those that enough of them show; and clear others."""
     cast = {FORMS[place]: float(votes[place]) for place in FAMILIES["date"] if votes[place] > 0}
 
     def rows(names: set[str], detail: int = -1) -> float:
@@ -193,19 +192,35 @@ def _times(votes: NDArray[np.float64]) -> Times:
     # Cells that leave out parts that are zero may each be in another format.
     shown += [LEFT_OUT] * any(form.startswith("PT") for form in shown)
     best = max(shown, key=lambda name: rows(formats_read_in(name)))
+    sure = {FORMS[place].name for place in FAMILIES["date"] if clear[place] > 0}
+    beside = written_together(best, [name for name in dict.fromkeys(shown) if name in sure])
+    # No time is made up for dates without one: a column of both is one of dates.
+    days = [name for name in (best, *beside) if not Times(name).timed]
+    if days and rows({*days}) > (1 - OF_ONE_KIND) * rows({best, *beside}):
+        best, beside = max(days, key=lambda name: rows({name})), (best, *beside)
+    else:
+        beside = tuple(name for name in beside if name not in days)
     read = formats_read_in(best)
-    return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if rows(read, one) > _SHORT * rows(read)))
+    detail = sum(one for one in (SHORT_DAY, SHORT_HOUR) if rows(read, one) > _SHORT * rows(read))
+    # May is the whole name of a month and its short one.
+    known = {name: formats_read_in(name) - {name} for name in (best, *beside)}
+    also = tuple(name for name in beside if name != best and not any(name in more for more in known.values()))
+    return Times(best, detail, also=also)
 
 
 def formats_read_in(form: str) -> set[str]:
     """The formats whose cells are read in one.
 
     May is the whole name of a month and its short one, and some names are those of other languages too; where
-    the first is written 1er other days are as usual; a Z among distances from UTC is one of them.
+    the first is written 1er other days are as usual; a Z among distances from UTC is one of them; 201012 is a
+    month, and a day of a year of two digits.
     """
     if form in DURATIONS:
         return {*durations_read_in(form)}
+    if form == "ab%y":
+        return {form, "%Y%m"}
     named = [form, *(form.replace(*one) for one in (("%B", "%b"), ("%N", "%b"), ("%N", "%B")))]
+    named += [one.replace("%K", "%a") for one in named]
     named += [one.replace("%o", "%d") for one in named]
     return {*named, *([f"{form.removesuffix('%z')}Z"] if form.endswith("%z") else [])}
 
@@ -253,7 +268,7 @@ def _numbers(notation: str, votes: NDArray[np.float64], clear: NDArray[np.float6
 
     seen = decimals_in(clear) or decimals_in(votes)
     most = max(seen)
-    with_point, without = _of_notation(notation, votes)[[0, -POINT_ZERO]]
+    with_point, without = _of_notation(notation, clear)[[0, -POINT_ZERO]]
     bare = bool(without > with_point) and notation == "{}"
     if most > DECIMALS:
         return Numbers(notation, None, bare=bare)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +36,9 @@ _ONE_UNIT = 0.95
 """Numbers have a unit if it is that of so many of them, as far as noise lets tell."""
 
 _THOUSANDS = 0.5
-"""Numbers are thousands, millions and more if so many of them are; small ones are plain."""
+"""Numbers are thousands, millions and more, or of several units, if so many of them are."""
+
+_CODE_LETTER = re.compile("[A-Z]?")
 
 _OTHER_UNITS_SEEN = 3.0
 """Cells of other units are seen from so many deviations on."""
@@ -173,13 +176,30 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
     known = max(alike.values(), default=0.0)
     least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, noisy.sigma)
     if not alike or known < least:
-        return _by_magnitudes(vote, kind, alike) or vote.instead
+        return _by_magnitudes(vote, kind, alike) or _of_several_units(vote, alike)
     others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
     if others > _OTHER_UNITS_SEEN * deviation:
         vote = replace(vote.without(others, noisy.sigma), others=vote.others + others)
     before, after = around[int(places[int(np.argmax(noisy.values))])]
     number = kind.notation.partition("{")[2].partition("}")[0]
     return replace(vote, kind=replace(kind, notation=f"{before}{{{number}}}{after}"), instead=None)
+
+
+def _of_several_units(vote: Vote, rows: Mapping[tuple[str, ...], float]) -> Vote:
+    """The vote of a column of texts, which are numbers of several units, such as 3 mths beside 12y, or codes.
+
+    Args:
+        vote: what its cells voted for, of an unknown unit.
+        rows: of what stands before and behind numbers, where many do.
+    """
+    texts = vote.instead
+    assert texts is not None
+    assert isinstance(vote.kind, Numbers)
+    assert isinstance(texts.kind, Texts)
+    # In codes there is one large letter beside digits.
+    spaced = " " in vote.kind.notation.replace("{ ", "{")
+    units = sum(n for around, n in rows.items() if spaced or not all(map(_CODE_LETTER.fullmatch, around)))
+    return replace(texts, kind=replace(texts.kind, pairs=units > _THOUSANDS * vote.filled))
 
 
 def _by_magnitudes(vote: Vote, kind: Numbers, rows: Mapping[tuple[str, ...], float]) -> Vote | None:

@@ -122,9 +122,11 @@ def learned_texts(
         coded = bool(kind.coded and is_many(different[name]) and not unique)
         values = asking.cells.values(name)
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
-        nearest = False
+        unlike = None
         if kind.pairs and not unique:
-            found, nearest = frequent_numbers(asking, name, values, vote.filled, delta)
+            found, unlike = frequent_numbers(
+                asking, name, values, vote.filled, float(different[name].values[0]), delta
+            )
         else:
             found = frequent_texts(asking, name, values, coded, *part)
         for word in kind.words:
@@ -136,9 +138,11 @@ def learned_texts(
         if not found and unique:
             pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
         if pattern is None and (found or share < _FREE or often_empty):
-            columns[name] = _listed_texts(asking, name, vote, forms[name], found, coded, nearest)
+            columns[name] = _listed_texts(asking, name, vote, forms[name], found, coded, unlike)
         else:
-            columns[name] = Identifier(name, pattern or pattern_by_name(name)) if unique else Dropped(name)
+            # Amounts in several units all differ, but are no names.
+            named = unique and (pattern is not None or not kind.pairs)
+            columns[name] = Identifier(name, pattern or pattern_by_name(name)) if named else Dropped(name)
     return columns
 
 
@@ -149,7 +153,7 @@ def _listed_texts(
     forms: Noisy,
     found: Mapping[str, tuple[float, float]],
     coded: bool,
-    nearest: bool,
+    unlike: Noisy | None,
 ) -> Column:
     """A column of the texts that were found, if any, and of others.
 
@@ -160,14 +164,16 @@ def _listed_texts(
         forms: noisy numbers of cells of each form.
         found: noisy rows of each text and the deviation of their noise.
         coded: whether others count as the longest that they begin with.
-        nearest: whether others count as the nearest.
+        unlike: if others count as the nearest, noisy rows that are like none.
     """
     vote = _without_listed(vote, found)
     counts = np.array([count for count, _ in found.values()])
     squares = sum(sigma**2 for _, sigma in found.values())
     spread = PRESENT * np.sqrt(squares + 2 * forms.sigma**2)
-    rest = float(asking.records - vote.missing - counts.sum())
-    other = bool(rest > spread) and not nearest
+    rest, nearest = float(asking.records - vote.missing - counts.sum()), unlike is not None
+    if unlike is not None:
+        rest, spread = float(unlike.values[0]), PRESENT * unlike.sigma
+    other = bool(rest > spread)
     unlisted = SURE_UNSEEN * forms.sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
     column = categories(name, list(found), counts, vote.missing > 0, other, prefixes=coded, nearest=nearest)
     return replace(

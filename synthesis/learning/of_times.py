@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
-from ...common.forms.date_formats import months_of, readings, unit_of
+from ...common.forms.date_formats import days_of, months_of, readings, unit_of
 from ...common.forms.zone_names import ZONE_NAMES, zone_named
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
@@ -34,8 +34,9 @@ ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER = (
     0.2,
     0.12,
 )
-"""Shares of a column for the order of day and month, the names of months, the distance from UTC, the finest
-unit, the zeros of whole seconds, dates that stand for none, a grid over centuries, one around the records."""
+"""Shares of a column for the order of day and month, the names of months, and as much for those of days, the
+distance from UTC, the finest unit, the zeros of whole seconds, dates that stand for none, a grid over
+centuries, one around the records."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -112,7 +113,7 @@ def learned_times(
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
     """
-    kinds = _settle_months(asking, _settle_orders(asking, kinds))
+    kinds = _settle_days(asking, _settle_months(asking, _settle_orders(asking, kinds)))
     kinds, named = _settle_zones(asking, kinds)
     zones = _zones(asking, kinds) | named
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
@@ -236,15 +237,19 @@ def _without(read: partial[NDArray[np.float64]], numbers: tuple[float, ...]) -> 
 def _settle_orders(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
     """The formats, with day, month and a year of two digits in the order that most cells show."""
     unknown = {
-        name: partial(asking.cells.numbers_of_dates, name)
+        name: form
         for name, kind in kinds.items()
-        if kind.format.startswith("a")
+        for form in (kind.format, *kind.also)
+        if form.startswith("a")
     }
-    noisy = asking.counts.histograms("day and month", unknown, ORDER * asking.share)
+    asked = {name: partial(asking.cells.numbers_of_dates, name) for name in unknown}
+    noisy = asking.counts.histograms("day and month", asked, ORDER * asking.share)
     ordered = dict(kinds)
     for name, seen in noisy.items():
-        orders = list(readings(kinds[name].format))
-        ordered[name] = replace(kinds[name], format=orders[_order(seen.values, kinds[name].format)])
+        form, kind = unknown[name], kinds[name]
+        found = list(readings(form))[_order(seen.values, form)]
+        also = tuple(found if one == form else one for one in kind.also)
+        ordered[name] = replace(kind, format=found if kind.format == form else kind.format, also=also)
     return ordered
 
 
@@ -262,8 +267,8 @@ def _order(seen: NDArray[np.float64], form: str) -> int:
     if month_first > max(day_first, _SHOWN * rows.sum() if short else 0.0):
         return 1
     first, third = (_unlike_days(rows.sum(axis=axis)) for axis in (1, 0))
-    # Where nothing tells, dashes are those of ISO 8601.
-    return 2 if short and third - first < (_CLEARLY if form[1] == "-" else -_CLEARLY) else 0
+    # Where nothing tells, dashes are those of ISO 8601, and so are digits alone.
+    return 2 if short and third - first < (_CLEARLY if form[1] in "-b" else -_CLEARLY) else 0
 
 
 def _unlike_days(rows: NDArray[np.float64]) -> float:
@@ -282,6 +287,19 @@ def _settle_months(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Time
     for name, seen in noisy.items():
         months = months_of(seen.values[:-1].tolist())
         settled[name] = replace(kinds[name], format=kinds[name].format.replace("%N", "%b"), months=months)
+    return settled
+
+
+def _settle_days(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
+    """The formats, with the names of days of the week that most cells have."""
+    unknown = {
+        name: partial(asking.cells.day_names, name) for name, kind in kinds.items() if "%K" in kind.format
+    }
+    noisy = asking.counts.histograms("names of days", unknown, MONTHS * asking.share)
+    settled = dict(kinds)
+    for name, seen in noisy.items():
+        days = days_of(seen.values[:-1].tolist())
+        settled[name] = replace(kinds[name], format=kinds[name].format.replace("%K", "%a"), days=days)
     return settled
 
 

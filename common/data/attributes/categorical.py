@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 Category = str | int | float | bool
 
-_DIGITS = re.compile("[0-9]{1,9}")
+NUMBER = re.compile("[0-9]{1,9}(?:[.,][0-9]{1,9})?")
+"""One of several numbers in a text, perhaps with decimals."""
 
 
-def numbers_in(text: str) -> tuple[int, ...]:
-    """The whole numbers in a text."""
-    return tuple(map(int, _DIGITS.findall(text)))
+def numbers_in(text: str) -> tuple[float, ...]:
+    """The numbers in a text."""
+    return tuple(float(number.replace(",", ".")) for number in NUMBER.findall(text))
+
+
+def form_of_numbers(text: str) -> str:
+    """What is between the numbers of a text."""
+    return NUMBER.sub("0", text)
 
 
 @dataclass(frozen=True)
@@ -241,17 +247,17 @@ class CategoricalAttribute(Attribute):
             return next((found for found in beginnings if found >= 0), -1)
         if code < 0 and self.nearest:
             numbers = numbers_in(text)
-            alike = self._by_form.get(_DIGITS.sub("0", text), ()) if numbers else ()
+            alike = self._by_form.get(form_of_numbers(text), ()) if numbers else ()
             known = [(math.dist(numbers, listed), code) for listed, code in alike]
             return min(known, default=(0.0, -1))[1]
         return code
 
     @cached_property
-    def _by_form(self) -> dict[str, list[tuple[tuple[int, ...], int]]]:
+    def _by_form(self) -> dict[str, list[tuple[tuple[float, ...], int]]]:
         """What is between the numbers of listed texts -> these numbers and the code of each."""
-        found: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+        found: dict[str, list[tuple[tuple[float, ...], int]]] = {}
         for text, code in self.codes.items():
-            found.setdefault(_DIGITS.sub("0", text), []).append((numbers_in(text), code))
+            found.setdefault(form_of_numbers(text), []).append((numbers_in(text), code))
         return found
 
     def _code_in_list(self, text: str) -> int:

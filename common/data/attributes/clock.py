@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 NUMBERS = "HHMM"
 """The format of whole numbers, such as 930 for half past nine."""
 
+PADDED_NUMBERS = "0HMM"
+"""That of four digits, such as 0930."""
+
 _HALVES = (" AM", "AM", " am", "am")
 
 BEHIND_HOURS = (" Uhr", " h", " hrs")
@@ -31,6 +34,7 @@ FORMATS = (
     *("HHhMM", "HhMM"),
     *(f"{hour}:MM{end}{word}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for word in BEHIND_HOURS),
     *DURATIONS,
+    PADDED_NUMBERS,
 )
 """How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need; with
 :00 values are whole minutes; with AM or am hours are those of a.m. and p.m. An h stands as in 14h05.
@@ -81,8 +85,8 @@ class Clock(Moments):
         if self.format not in FORMATS:
             raise DataError(
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "
-                ".fff or .ffffff behind seconds, or AM, am or a blank and one of these, or Uhr, or HHhMM or "
-                "HhMM, or of durations such as PTnHnM and nd nh; fix the domain"
+                ".fff or .ffffff behind seconds, or AM, am or a blank and one of these, or Uhr, or HHhMM, "
+                "HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
@@ -164,7 +168,7 @@ class Clock(Moments):
                 hours = hours % 12 + (12 if found["half"].strip()[0] in "Pp" else 0)
             if self.format == "MM:SS" and found["third"] is None:
                 hours, minutes, seconds = first // 60, first % 60, second
-        elif self.format == NUMBERS and (found := _NUMBER.fullmatch(text)):
+        elif self.format in (NUMBERS, PADDED_NUMBERS) and (found := _NUMBER.fullmatch(text)):
             hours, minutes = int(found[1] or 0), int(found[2])
         else:
             return None
@@ -180,6 +184,8 @@ class Clock(Moments):
         match self.format:
             case "HHMM":
                 return hours * 100 + minute
+            case "0HMM":
+                return f"{hours:02d}{minute:02d}"
             case "MM:SS":
                 return f"{minutes:02d}:{second:02d}"
         form, half = self.format, next((word for word in BEHIND_HOURS if self.format.endswith(word)), "")

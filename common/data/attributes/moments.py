@@ -58,7 +58,7 @@ OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
 
 _EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
 
-_NAMED = re.compile("%[bB]")
+_NAMED, _NAMED_DAY = re.compile("%[bB]"), re.compile("%[aA]")
 _NAME = re.compile(r"[^\W\d_]{1,20}[.]?")
 
 
@@ -78,6 +78,8 @@ class Moments:
             French, of which the first is 1er, and `%G-W%V` weeks.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
         months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
+        days: those that `%a` and `%A` stand for, from that of Monday on.
+        also: other formats that are read, each if none before it reads a text.
     """
 
     timed: bool
@@ -85,12 +87,15 @@ class Moments:
     format: str = ""
     timezone: str = ""
     months: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file; those only that are not the default."""
         usual = Granularity.SECOND if self.timed else Granularity.DAY
         form: dict[str, Any] = {"granularity": "" if self.granularity is usual else self.granularity.value}
-        form |= {"format": self.format, "timezone": self.timezone, "months": list(self.months)}
+        form |= {"format": self.format, "timezone": self.timezone}
+        form |= {"months": list(self.months), "days": list(self.days), "also": list(self.also)}
         return {"type": "timestamp" if self.timed else "date"} | {k: v for k, v in form.items() if v}
 
     def check(self, name: str) -> None:
@@ -100,23 +105,16 @@ class Moments:
                 f"attribute {name!r}: the granularity of dates is one of {', '.join(OF_DATES)}; fix the "
                 'domain, or choose the type "timestamp"'
             )
-        check_pattern(self.format)
-        different = {month.casefold() for month in self.months}
-        if self.months and (len(self.months) != 12 or len(different) < 12 or not _NAMED.search(self.format)):
-            raise DataError(
-                f"attribute {name!r}: months are twelve different names, of a format with %b or %B; fix the "
-                "domain"
-            )
-        if not all(_NAME.fullmatch(month) for month in self.months):
-            raise DataError(
-                f"attribute {name!r}: names of months are letters, with a full stop or none; fix the domain"
-            )
+        for form in (self.format, *self.also):
+            check_pattern(form)
+            if isinstance(form, str) and re.search(r"%[^%A-Za-z]*[0-9]", form):
+                raise DataError(
+                    f"attribute {name!r}: expected a format without widths of its parts; fix the domain"
+                )
+        self._check_names(name, "months are twelve", self.months, 12, _NAMED, "%b or %B")
+        self._check_names(name, "days are seven", self.days, 7, _NAMED_DAY, "%a or %A")
         if not isinstance(self.timezone, str):
             raise DataError(f"attribute {name!r}: timezone is text; fix the domain")
-        if re.search(r"%[^%A-Za-z]*[0-9]", self.format):
-            raise DataError(
-                f"attribute {name!r}: expected a format without widths of its parts; fix the domain"
-            )
         if self.timezone:
             try:
                 zoneinfo.ZoneInfo(self.timezone)
@@ -124,6 +122,21 @@ class Moments:
                 raise DataError(
                     f"attribute {name!r}: unknown timezone; name one such as Europe/Berlin"
                 ) from None
+
+    def _check_names(
+        self, name: str, are: str, names: Sequence[str], number: int, written: re.Pattern[str], codes: str
+    ) -> None:
+        """Raises DataError if the format of the attribute `name` cannot have these names."""
+        different = len({one.casefold() for one in names})
+        if names and (not len(names) == different == number or not written.search(self.format)):
+            raise DataError(
+                f"attribute {name!r}: {are} different names, of a format with {codes}; fix the domain"
+            )
+        if not all(_NAME.fullmatch(one) for one in names):
+            raise DataError(
+                f"attribute {name!r}: names of {are.split()[0]} are letters, with a full stop or none; fix "
+                "the domain"
+            )
 
     def check_format(self, name: str, units: NDArray[np.int64]) -> None:
         """Raises DataError if a value that is written in the format is read as another.
@@ -193,7 +206,8 @@ class Moments:
         if self.format:
             whole = self.granularity is Granularity.MILLISECOND
             formatted = [
-                _format_time(time, self.format, self._zone, whole, self.months) for time in known.tolist()
+                _format_time(time, self.format, self._zone, whole, self.months, self.days)
+                for time in known.tolist()
             ]
             texts = np.array(formatted, dtype=object)
         else:
@@ -269,20 +283,26 @@ class Moments:
 
     def _time(self, cell: object) -> datetime | None:
         """The time in a cell; None if it is neither a date nor a timestamp, or has a time zone unasked."""
+        if isinstance(cell, str):
+            read = (self._time_of(cell, form) for form in (self.format, *self.also))
+            time = next((one for one in read if one is not None), None)
+        elif isinstance(cell, datetime):
+            time = cell
+        elif isinstance(cell, date):
+            time = datetime(cell.year, cell.month, cell.day)
+        else:
+            time = self._time_of(str(cell), "")
+        return time if time is None or time.tzinfo is None or self.timezone else None
+
+    def _time_of(self, text: str, form: str) -> datetime | None:
+        """The time in a text of a format; None if it is in another one."""
         try:
-            match cell:
-                case str() if self.format:
-                    text = cell.removesuffix(".0") if self.of_digits else cell
-                    time = time_in_format(text, self.format, self.months)
-                case datetime():
-                    time = cell
-                case date():
-                    time = datetime(cell.year, cell.month, cell.day)
-                case _:
-                    time = datetime.fromisoformat(str(cell))
+            if not form:
+                return datetime.fromisoformat(text)
+            text = text.removesuffix(".0") if self.of_digits else text
+            return time_in_format(text, form, self.months, self.days)
         except ValueError:
             return None
-        return time if time.tzinfo is None or self.timezone else None
 
     def _in_local_time(self, times: Sequence[datetime | None]) -> Times:
         """Times without a time zone as they are, others in local time."""
@@ -297,12 +317,16 @@ class Moments:
         return zoneinfo.ZoneInfo(self.timezone) if self.timezone else None
 
 
-def time_in_format(text: str, form: str, months: tuple[str, ...] = ()) -> datetime:
+def time_in_format(
+    text: str, form: str, months: tuple[str, ...] = (), days: tuple[str, ...] = ()
+) -> datetime:
     """The time in a text of a format; see `Moments`.
 
     Raises:
         ValueError: there is none.
     """
+    if days:
+        text, form = _with_monday(text, days), _NAMED_DAY.sub("%a", form)
     if months:
         text, form = _with_number(text, months), _NAMED.sub("%m", form)
     if "%o" in form:
@@ -330,6 +354,19 @@ def _with_number(text: str, months: tuple[str, ...]) -> str:
         return f"{places[name]:02d}{stop}" if name in places else word[0]
 
     return _NAME.sub(number, text)
+
+
+def _with_monday(text: str, days: tuple[str, ...]) -> str:
+    """A text in which the first name of a day of the week is in English: dates do not follow from it."""
+    places = _places(days)
+    word = next(
+        (word for word in _NAME.finditer(text) if word[0].removesuffix(".").casefold() in places), None
+    )
+    return (
+        text
+        if word is None
+        else f"{text[: word.start()]}Mon{text[word.start() + len(word[0].removesuffix('.')) :]}"
+    )
 
 
 @lru_cache
@@ -371,6 +408,7 @@ def _format_time(
     zone: zoneinfo.ZoneInfo | None,
     milliseconds: bool,
     months: tuple[str, ...],
+    days: tuple[str, ...],
 ) -> str | None:
     """A time in a format, whose %f are three digits of whole milliseconds."""
     if time is None:
@@ -378,11 +416,13 @@ def _format_time(
     if isinstance(time, datetime):
         time = time.replace(tzinfo=zone)
         form = form.replace("%f", f"{time.microsecond // 1000:03d}") if milliseconds else form
-    return format_time(time, form, months)
+    return format_time(time, form, months, days)
 
 
-def format_time(time: date, form: str, months: tuple[str, ...] = ()) -> str:
+def format_time(time: date, form: str, months: tuple[str, ...] = (), days: tuple[str, ...] = ()) -> str:
     """A time in a format; see `Moments`."""
+    if days:
+        form = _NAMED_DAY.sub(days[time.weekday()], form)
     if months:
         form = _NAMED.sub(months[time.month - 1], form)
     if isinstance(time, datetime):

@@ -41,6 +41,8 @@ _NUMERIC = {
 _MOMENTS = {
     "granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters."),
     "months": Key(TEXTS, "Names of the twelve months, if not in English."),
+    "also": Key(TEXTS, "Other formats that are read; values are written in the first."),
+    "days": Key(TEXTS, "Names of the seven days of the week from Monday on, if not in English."),
     **_COUNTED,
 }
 _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMENTS}

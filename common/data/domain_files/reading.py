@@ -157,8 +157,9 @@ def _moments(name: str, form: Mapping[str, Any], timed: bool) -> TimeAttribute:
     divided = next((key for key in ("after", "parts", "edges") if key in form), "bins")
     _check_form(name, form, divided)
     granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
-    named = form.get("format", ""), form.get("timezone", ""), tuple(form.get("months", ()))
-    moments = Moments(timed, Granularity(granularity), *named)
+    named = form.get("format", ""), form.get("timezone", "")
+    lists = (tuple(form.get(key, ())) for key in ("months", "days", "also"))
+    moments = Moments(timed, Granularity(granularity), *named, *lists)
     if "after" in form:
         return _gap(name, form, moments)
     if "parts" in form:

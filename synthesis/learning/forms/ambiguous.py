@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..private_counts import Noisy
-from .date_forms import NUMBER_DECIMALS, OF_DIGITS
+from .date_forms import HOURS, NUMBER_DECIMALS, OF_DIGITS, PADDED_DATES, ZERO_FIRST
 from .forms import (
     BY_POINT,
     BY_POINT_ZERO,
@@ -17,6 +18,7 @@ from .forms import (
     FORMS,
     MISSING,
     NEGATIVE,
+    PADDED,
     PLACES,
     POINT_ZERO,
     SENTENCE,
@@ -28,6 +30,9 @@ from .forms import (
 
 OF_ONE_KIND = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
+
+SEEN = 4.0
+"""A form is seen if its votes exceed so many deviations of their noise: there are some 2,300 forms."""
 
 MARKED = 0.02
 """Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""
@@ -44,7 +49,7 @@ def settle_votes(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]
         votes: of forms that are seen, others 0; shape (FORMS,).
         vote: noisy number of cells of each form.
     """
-    return _without_digits(_without_signs(_without_points(votes, vote)))
+    return _without_digits(_without_signs(_without_points(votes, vote)), vote)
 
 
 def _without_points(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]:
@@ -79,17 +84,30 @@ def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     return known
 
 
-def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The votes, in which dates of digits are numbers unless most cells are such dates."""
-    digits = votes[_DIGITS].sum()
-    if not digits or digits >= OF_ONE_KIND * votes[FILLED].sum():
-        return votes
+def _without_digits(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]:
+    """The votes, in which dates of digits are numbers unless most cells are such dates.
+
+    Times of four digits are numbers too unless some have a zero in front, since years have none.
+    """
     known = votes.copy()
-    for place in _DIGITS:
-        decimals = NUMBER_DECIMALS.get(FORMS[place].name, 0)
-        known[PLACES[Form("number", "{}", decimals)]] += votes[place]
-    known[_DIGITS] = 0.0
+    if votes[_HOURS_ZERO_FIRST] <= MARKED * votes[_HOURS].sum():
+        _count_as_numbers(known, _HOURS, vote)
+    if known[_DIGITS].sum() < OF_ONE_KIND * known[FILLED].sum():
+        _count_as_numbers(known, _DIGITS, vote)
     return known
+
+
+def _count_as_numbers(votes: NDArray[np.float64], places: NDArray[np.intp], vote: Noisy) -> None:
+    """Counts cells of dates of digits as the numbers or codes that they are too.
+
+    Together they may be seen where neither is alone.
+    """
+    for number in {_AS_NUMBERS[place] for place in places.tolist()}:
+        alike = [number, *(place for place in places.tolist() if _AS_NUMBERS[place] == number)]
+        together = float(vote.values[alike].sum())
+        seen = together > SEEN * vote.sigma * math.sqrt(len(alike))
+        votes[number] = max(float(votes[alike].sum()), together if seen else 0.0)
+    votes[places] = 0.0
 
 
 def places_where(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
@@ -114,3 +132,14 @@ _WHOLE = places_where(lambda form: form.family == "number" and form.detail == 0)
 _FRACTIONS = places_where(lambda form: form.family == "number" and form.detail not in (0, POINT_ZERO))
 _NEGATIVE_BY_POINT = PLACES[Form(NEGATIVE, "{}", 3)]
 _DIGITS = places_where(lambda form: form.family == "date" and (form.name, form.detail) in OF_DIGITS.values())
+_HOURS = places_where(lambda form: form.family == "date" and form.name == HOURS)
+_HOURS_ZERO_FIRST = PLACES[Form("date", HOURS, ZERO_FIRST)]
+
+
+def _as_number(form: Form) -> Form:
+    digits = PADDED_DATES.get((form.name, form.detail))
+    return Form(CODE, PADDED[digits]) if digits else Form("number", "{}", NUMBER_DECIMALS.get(form.name, 0))
+
+
+_AS_NUMBERS = {int(place): PLACES[_as_number(FORMS[place])] for place in _DIGITS}
+"""Place of a form of such dates -> that of the same cells as numbers, or as codes with zeros in front."""

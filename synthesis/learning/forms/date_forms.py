@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ....common.data.attributes.clock import BEHIND_HOURS, FORMATS, Clock
+from ....common.data.attributes.clock import BEHIND_HOURS, FORMATS, PADDED_NUMBERS, Clock
 from ....common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
 from ....common.forms.date_formats import (
     DAYS_OF_DIGITS,
+    LAST_FORMATS,
     LATE_FORMATS,
     OF_DIGITS_ALONE,
     OF_YEAR,
@@ -23,20 +24,47 @@ from ....common.forms.zone_names import ZONE_NAME_SQL
 from ....party.sources.sql import quote
 
 _YEAR, _MONTH, _DAY = "(19|20)[0-9]{2}", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+_MINUTE = "([01][0-9]|2[0-3])[0-5][0-9]"
 _PATTERNS = {
     "\1": (8, f"{_YEAR}{_MONTH}{_DAY}([.]0)?"),
     "\2": (6, f"{_YEAR}{_MONTH}([.]0)?"),
     "\3": (14, f"{_YEAR}{_MONTH}{_DAY}([01][0-9]|2[0-3])([0-5][0-9]){{2}}([.]0)?"),
     "\7": (7, f"{_MONTH}[.]{_YEAR}"),
     "\b": (6, f"[1-9][.]{_YEAR}"),
+    "\x12": (12, f"{_YEAR}{_MONTH}{_DAY}{_MINUTE}"),
 }
 """Shape -> characters of its cells, without the point and the zero that a float writes; and these cells."""
 
+_DAY_MONTH = f"({_DAY}{_MONTH}|{_MONTH}{_DAY})"
+_PADDED_PATTERNS = {
+    "\x0f": (8, f"{_DAY_MONTH}{_YEAR}"),
+    "\x10": (6, f"{_DAY_MONTH}[0-9]{{2}}|[0-9]{{2}}{_MONTH}{_DAY}"),
+    "\x11": (4, _MINUTE),
+}
+"""What a shape begins with -> characters of its cells, which may begin with a zero; and these cells."""
+
+ZERO_FIRST = 4
+"""The detail of cells that do; see `_PADDED_PATTERNS`."""
+
+HOURS = "%H%M"
+"""The format of times of day in four digits, such as 0930."""
+
+MAYBE_CODES = ("ab%y", HOURS)
+"""Formats of digits that few codes have by chance too."""
+
 OF_DIGITS = {
     **{"\1": ("%Y%m%d", 0), "\2": ("%Y%m", 0), "\3": ("%Y%m%d%H%M%S", 0)},
-    **{"\7": ("%m.%Y", 0), "\b": ("%m.%Y", SHORT_DAY)},
+    **{"\7": ("%m.%Y", 0), "\b": ("%m.%Y", SHORT_DAY), "\x12": ("%Y%m%d%H%M", 0)},
+    **{
+        begun + first: (form, detail)
+        for begun, form in zip(_PADDED_PATTERNS, ("ab%Y", "ab%y", HOURS), strict=True)
+        for first, detail in (("9", 0), ("0", ZERO_FIRST))
+    },
 }
 """Shape -> format and detail of dates that are numbers too, unless most cells of a column are such dates."""
+
+PADDED_DATES = {OF_DIGITS[f"{begun}0"]: length for begun, (length, _) in _PADDED_PATTERNS.items()}
+"""Formats and details of those with a zero in front -> their digits."""
 
 NUMBER_DECIMALS = {"%m.%Y": 4}
 """Format -> the decimals of these numbers, if any."""
@@ -70,11 +98,13 @@ def _clock_format(name: str) -> str:
 CLOCKS = {
     **{_clock_format(name): name for name in FORMATS if re.match("H[:h]", name) and ":00" not in name},
     **{name: name for name in DURATIONS},
+    HOURS: PADDED_NUMBERS,
 }
 """Format -> how a `Clock` calls it, of times of day and durations, which have no date."""
 
 
 _LATE_CLOCKS = tuple(form for form in CLOCKS if form in DURATIONS or form.endswith(BEHIND_HOURS))
+_PADDED_DIGITS = tuple(OF_DIGITS[begun + first] for begun in _PADDED_PATTERNS for first in "90")
 
 DATES = (
     *USUAL_FORMATS,
@@ -85,12 +115,15 @@ DATES = (
 
 RARE_DATES = tuple(
     one
-    for one in (*with_details(tuple(CLOCKS)[2:]), *RARE_FORMATS, OF_DIGITS["\7"], OF_DIGITS["\b"])
+    for one in (*with_details(tuple(CLOCKS)[2:-1]), *RARE_FORMATS, OF_DIGITS["\7"], OF_DIGITS["\b"])
     if one not in DATES and one[0] not in _LATE_CLOCKS
 )
 """Others; see `forms.FIRST`."""
 
 LATE_DATES = (*with_details(_LATE_CLOCKS), *LATE_FORMATS)
+"""Later ones."""
+
+LAST_DATES = (*LAST_FORMATS, *_PADDED_DIGITS, OF_DIGITS["\x12"])
 """The last ones."""
 
 _CLOCK_NAMED = {name: form for form, name in CLOCKS.items()}
@@ -102,11 +135,18 @@ def digits_sql(text: str) -> str:
     Args:
         text: expression of the cell's text.
     """
-    return " ".join(
+    first = f"CASE WHEN starts_with({text}, '0') THEN '0' ELSE '9' END"
+    alone = (
         f"WHEN length({text}) IN ({length}, {length + 2}) AND regexp_full_match({text}, {quote(pattern)}) "
         f"THEN chr({ord(shape)})"
         for shape, (length, pattern) in _PATTERNS.items()
     )
+    padded = (
+        f"WHEN length({text}) = {length} AND regexp_full_match({text}, {quote(pattern)}) "
+        f"THEN chr({ord(begun)}) || {first}"
+        for begun, (length, pattern) in _PADDED_PATTERNS.items()
+    )
+    return " ".join((*alone, *padded))
 
 
 def clock_sql(text: str) -> str:
@@ -128,16 +168,19 @@ def part_of_year_sql(text: str) -> str:
     )
 
 
-def time_sql(text: str, form: str, months: Sequence[str] = ()) -> str:
+def time_sql(text: str, form: str, months: Sequence[str] = (), days: Sequence[str] = ()) -> str:
     """The SQL expression of the date or time that a text in a format states; NULL if it states none.
 
     Args:
         text: expression of the cell's text.
         form: as of `Moments`, or one of `CLOCKS`.
         months: the names of months, if they are not in English.
+        days: those of days of the week.
     """
     if form in DURATIONS:
         return _duration_sql(text, form)
+    if form == HOURS:
+        text = f"regexp_replace({text}, '^([0-9]{{2}})([0-9]{{2}})$', '\\1:\\2')"
     if form in CLOCKS:
         return _clock_time_sql(text)
     if form.startswith("%Y%m"):
@@ -153,6 +196,9 @@ def time_sql(text: str, form: str, months: Sequence[str] = ()) -> str:
         text = f"replace({text}, '{letter}{quarter}', '{letter}{3 * quarter - 2:02d}')"
     if "%Z" in form:
         text, form = f"regexp_replace({text}, {quote(ZONE_NAME_SQL)}, '\\2')", form.replace(" %Z", "")
+    if days:
+        name = quote(rf"(?i)^({'|'.join(map(re.escape, days))})([^\p{{L}}])")
+        text = f"regexp_replace({text}, {name}, 'Mon\\2')"
     if months:
         text, form = _numbered_sql(text, months), re.sub("%[bB]", "%m", form)
     return f"try_strptime({text}, {quote(form.replace('%q', '%m').replace('%P', '%p'))})"
@@ -218,7 +264,7 @@ def clock_of(form: str, detail: int, *, seconds: bool) -> Clock:
         detail: whether hours may have one digit.
         seconds: whether some are no whole minutes.
     """
-    if form in DURATIONS:
-        return Clock.of(form)
+    if form in DURATIONS or form == HOURS:
+        return Clock.of(CLOCKS[form])
     written = CLOCKS[form] if seconds or ".f" in CLOCKS[form] else CLOCKS[form].replace("SS", "00")
     return Clock.of(written if detail & SHORT_HOUR else f"H{written}")

@@ -16,6 +16,7 @@ from ....common.forms.spelling import UNKNOWN, spelling_of
 from ....party.sources.sql import quote
 from .date_forms import (
     DATES,
+    LAST_DATES,
     LATE_DATES,
     OF_DIGITS,
     RARE_DATES,
@@ -30,7 +31,7 @@ MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 
 SEVERAL, PAIRS = "several", "pairs"
 """The names of the forms of codes of several numbers, such as 2019/20, whose beginnings mean nothing, and of
-two or three small numbers alone, such as 120/80."""
+two or three small numbers alone, such as 120/80, or an amount such as 65,- that is written for 65,00."""
 
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
@@ -90,6 +91,9 @@ RARE_NOTATIONS = (
 )
 """Other notations, of fewer details. A notation that is not listed counts as the next that reads its
 numbers, such as with a typed blank for one that is typeset."""
+
+LAST_NOTATIONS = ("{:,,}", "¤{:,,}", "¤ {:,,}", "{-,} ¤", "{-.,} ¤")
+"""More of them: with commas as in India, and a minus between a number and its unit."""
 
 EXPONENTS = ("{:e}", "{:E}", "{,e}", "{,E}")
 """Notations with exponents."""
@@ -192,6 +196,8 @@ FORMS = (
     Form(CODE, PAIRS),
     *(Form(NEGATIVE, code, decimals) for code in CODES for decimals in (0, POINT_ZERO)),
     *(Form(family, notation) for notation in THOUSANDS_BY_POINT for family in (BY_POINT, BY_POINT_ZERO)),
+    *(Form("date", form, detail) for form, detail in LAST_DATES),
+    *(Form("number", notation, decimals) for notation in LAST_NOTATIONS for decimals in RARE_DETAILS),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -221,7 +227,7 @@ _CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _SEVERAL = re.compile("[09][/:x×*+][09]")
-_PAIRS = re.compile("(?!0x)[09]{1,3}( ?[/:x×*+] ?[09]{1,3}){1,2}")
+_PAIRS = re.compile("(?!0x)[09]{1,3}( ?[/:x×*+] ?[09]{1,3}){1,2}|[09]{1,6}[.,](--?|\u2013)")
 
 
 def shape_sql(text: str) -> str:
@@ -291,7 +297,7 @@ def _number(shape: str) -> Form | None:
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
         if decimals == 3 and way.pattern in THOUSANDS_BY_POINT and (match := _BY_POINT.fullmatch(shape)):
             return Form(BY_POINT_ZERO if match["last"] == "0" else BY_POINT, way.pattern)
-        if way.pattern in RARE_NOTATIONS:
+        if way.pattern in RARE_NOTATIONS or way.pattern in LAST_NOTATIONS:
             known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
             rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]
             return Form("number", way.pattern, rare)

@@ -5,11 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.forms.notation import Notation
+from ....common.forms.notation import LAKHS, Notation
 from ....common.forms.spelling import TYPED, UNKNOWN
-from .forms import CODE, DECIMALS, EITHER, EXPONENTS, FORMS, NOTATIONS, PADDED, PLACES, RARE_NOTATIONS, Form
+from .forms import (
+    CODE,
+    DECIMALS,
+    EITHER,
+    EXPONENTS,
+    FORMS,
+    LAST_NOTATIONS,
+    NOTATIONS,
+    PADDED,
+    PLACES,
+    RARE_NOTATIONS,
+    Form,
+)
 
-KNOWN = {notation: Notation(notation) for notation in (*NOTATIONS, *RARE_NOTATIONS, *EXPONENTS)}
+KNOWN = {
+    notation: Notation(notation) for notation in (*NOTATIONS, *RARE_NOTATIONS, *EXPONENTS, *LAST_NOTATIONS)
+}
 """The notations that a column can have; the first of several that read the same numbers is chosen."""
 
 
@@ -29,12 +43,13 @@ def _is_read(known: Notation, name: str) -> bool | None:
     Small numbers have no mark, and positive ones no sign; whole ones no point, and perhaps nothing around.
     """
     if name == EITHER:
-        by_comma = known.mark == "," or (known.decimal_comma and known.mark in ("", "."))
+        by_comma = known.mark in (",", LAKHS) or (known.decimal_comma and known.mark in ("", "."))
         return by_comma and not any(known.around)
     other = KNOWN[name]
     if _is_by_comma(known, other):
         return True
-    if other.mark not in ("", known.mark) or other.sign not in ("", "+", known.sign):
+    marks = ("", ",", LAKHS) if known.mark == LAKHS else ("", known.mark)
+    if other.mark not in marks or other.sign not in ("", "+", known.sign):
         return False
     if other.around != known.around and not _is_alike(known, other):
         return None if name == "{}" else False

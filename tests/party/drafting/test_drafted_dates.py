@@ -153,8 +153,15 @@ def test_one_date_far_from_all_others_is_no_bound(tmp_path):
     assert any("far from all others" in remark for remark in remarks)
 
 
-def test_dates_in_several_formats_are_left_out_with_a_remark(tmp_path):
-    cells = [f"{time:%Y-%m-%d}" if n % 2 else f"{time:%d.%m.%Y}" for n, time in enumerate(TIMES)]
+def test_dates_in_several_formats_are_read_with_a_remark(tmp_path):
+    cells = [f"{time:%Y-%m-%d}" if n % 3 else f"{time:%d.%m.%Y}" for n, time in enumerate(TIMES)]
+    entry, remarks = drafted(tmp_path, cells)
+    assert (entry["type"], entry["also"], "missing" in entry) == ("date", ["%d.%m.%Y"], False)
+    assert any("written in 2 formats" in remark for remark in remarks)
+
+
+def test_dates_in_formats_that_may_be_mistaken_are_left_out_with_a_remark(tmp_path):
+    cells = [f"{time:%d.%m.%y}" if n % 3 else f"{time:%m/%d/%y}" for n, time in enumerate(TIMES)]
     entry, remarks = drafted(tmp_path, cells)
     assert entry == {"type": "text", "drop": True}
     assert any("several formats" in remark for remark in remarks)

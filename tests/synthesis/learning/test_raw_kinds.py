@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.clock import Clock
 from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.moments import Granularity
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
-from dpmosaic.common.data.attributes.unmodelled import Identifier
+from dpmosaic.common.data.attributes.unmodelled import Dropped, Identifier
 from dpmosaic.common.data.values import read_numbers
+from dpmosaic.common.forms.notation import Notation
 from dpmosaic.party.drafting.inference import draft_file
 
 ROWS = 1000
@@ -258,6 +260,83 @@ def test_several_numbers_in_a_cell_come_back_as_the_nearest_that_rows_share(lear
     # As near as twenties are: a deviation of 6 and what lies beyond the outermost texts.
     assert np.abs(found - numbers).mean(axis=0) == pytest.approx(0, abs=12)
     assert np.corrcoef(found[:, 0], numbers[:, 0])[0, 1] > 0.7
+
+
+MEASURED = {
+    "ages": lambda rng: f"{rng.integers(1, 24)} mths" if rng.random() < 0.3 else f"{rng.integers(2, 95)}y",
+    "weights": lambda rng: (
+        f"{rng.normal(165, 25):.0f} lbs" if rng.random() < 0.3 else f"{rng.normal(75, 12):.1f} kg"
+    ),
+    "prices": lambda rng: f"{rng.integers(5, 90)}" + (",-" if rng.random() < 0.7 else ",50"),
+    "amounts": lambda rng: f"{rng.integers(1, 60)},5 " + str(rng.choice(["Mio. €", "Mrd. €"])),
+    "scores": lambda rng: "{}/{}/{}".format(*rng.binomial(10, 0.85, 3)),
+}
+"""Numbers with something around that differs from row to row."""
+
+
+def halves(text):
+    """What is between the numbers of a text, and these."""
+    numbers = re.findall("[0-9]+(?:[.,][0-9]+)?", text)
+    return re.sub("[0-9]+(?:[.,][0-9]+)?", "{}", text), [float(one.replace(",", ".")) for one in numbers]
+
+
+@pytest.mark.parametrize("kind", MEASURED)
+@pytest.mark.parametrize("rho", [0.02, 0.1, 1e6])
+def test_numbers_of_several_units_keep_these_and_come_back_rounded(learned, kind, rho):
+    rng = np.random.default_rng(8)
+    cells = [MEASURED[kind](rng) for _ in range(6 * ROWS)]
+    read = learned(pd.DataFrame({"x": cells}), zcdp_rho=rho).columns["x"]
+    assert isinstance(read.reading, CategoricalAttribute)
+    known, codes = read.finish(read.reading, read.missing, 0)
+    texts = np.array(known.categories)[codes[read.reading.encode(np.array(cells, dtype=object))]].tolist()
+    pairs = [(halves(cell), halves(text)) for cell, text in zip(cells, texts, strict=True) if text != "other"]
+    assert len(pairs) > 0.6 * len(cells)
+    assert all(before == after for (before, _), (after, _) in pairs)
+    assert {text for text in texts if text != "other"} & {*cells}
+    for (form, _), _ in pairs[:20]:
+        old, new = (
+            np.array([numbers[0] for (one, numbers) in side if one == form])
+            for side in zip(*pairs, strict=True)
+        )
+        assert len(np.unique(old)) == 1 or np.corrcoef(old, new)[0, 1] > 0.7
+
+
+@pytest.mark.parametrize("rho", [0.05, 1e6])
+def test_a_text_unlike_those_that_are_found_does_not_count_as_one(learned, rho):
+    rng = np.random.default_rng(9)
+    cells = [f"{rng.integers(60, 180)}/{rng.integers(40, 110)}" for _ in range(6 * ROWS)]
+    cells[:ROWS] = [f"{rng.integers(0, 10**6)} not measured" for _ in range(ROWS)]
+    read = learned(pd.DataFrame({"x": rng.permutation(cells)}), zcdp_rho=rho).columns["x"]
+    assert "other" in read.released.categories
+    known, codes = read.finish(read.reading, read.missing, 0)
+    [text] = {
+        known.categories[code] for code in codes[read.reading.encode(np.array(cells[:9], dtype=object))]
+    }
+    assert text == "other"
+
+
+def test_amounts_that_all_differ_are_no_names(learned):
+    rng = np.random.default_rng(10)
+    cells = [f"{amount:,.2f} {rng.choice(['DR', 'CR'])}" for amount in rng.uniform(1, 10**7, ROWS)]
+    assert isinstance(learned_column(learned, cells), Dropped)
+
+
+LAKHS = ("₹{}", "{}", "Rs. {}")
+
+
+@pytest.mark.parametrize("form", LAKHS)
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_amounts_come_back_with_commas_as_in_india(learned, tmp_path, form, decimals):
+    cells = []
+    for amount in np.exp(np.random.default_rng(11).uniform(3, 17, ROWS)):
+        whole, point, fraction = f"{amount:.{decimals}f}".partition(".")
+        groups = [whole[-3:]]
+        while whole := whole[: -len(groups[0])]:
+            groups.insert(0, whole[-2:])
+        cells.append(form.format(",".join(groups) + point + fraction))
+    found = learned_column(learned, cells)
+    assert read_back(found, cells) == cells
+    assert Notation(drafted_entry(tmp_path, cells)["format"]).mark == found.format.mark == ",,"
 
 
 def parts_of(seconds, *sizes):

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.forms.date_formats import SHORT_DAY, readings, short, unit_of
+from dpmosaic.common.forms.day_names import WEEKS
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.common.forms.notation import Notation
 from dpmosaic.synthesis.learning.cells import _number_sql
 from dpmosaic.synthesis.learning.forms.date_forms import (
     CLOCKS,
     DATES,
+    LAST_DATES,
     LATE_DATES,
     RARE_DATES,
+    ZERO_FIRST,
     clock_of,
     time_sql,
 )
@@ -60,9 +63,9 @@ def written(number, decimals, pattern):
     mark = marks.removeprefix(sign)
     whole, _, fraction = f"{abs(number):.{decimals}f}".partition(".")
     groups = []
-    while mark and len(whole) > 3:
-        whole, groups = whole[:-3], [whole[-3:], *groups]
-    digits = mark.join([whole, *groups]) + ("," if comma else ".") * bool(fraction) + fraction
+    while mark and len(whole) > (size := 2 if mark == ",," and groups else 3):
+        whole, groups = whole[:-size], [whole[-size:], *groups]
+    digits = mark[:1].join([whole, *groups]) + ("," if comma else ".") * bool(fraction) + fraction
     if exponent:
         digits = f"{abs(number):.{decimals}{exponent}}".replace(".", "," if comma else ".")
     signs = {"(": "({})", "-": "{}-", "\u2212": "\u2212{}"}
@@ -115,12 +118,15 @@ FIRST, LAST = datetime(1970, 1, 1), datetime(2068, 12, 31, 23, 59, 59)
 
 @settings(deadline=None, max_examples=300)
 @given(
-    st.sampled_from([one for one in (*DATES, *RARE_DATES, *LATE_DATES) if not one[0].endswith("Z")]),
+    st.sampled_from(
+        [one for one in (*DATES, *RARE_DATES, *LATE_DATES, *LAST_DATES) if not one[0].endswith("Z")]
+    ),
     st.datetimes(FIRST, LAST),
     st.integers(0, 2),
     st.sampled_from(CALENDARS),
+    st.sampled_from(WEEKS),
 )
-def test_dates_come_back_in_every_form(connection, formed, time, order, months):
+def test_dates_come_back_in_every_form(connection, formed, time, order, months, days):
     form, detail = formed
     time = time.replace(microsecond=time.microsecond // 1000 * 1000 if "%L" in form else time.microsecond)
     # Short numbers with points between them, such as 1.2.3, are of versions.
@@ -136,18 +142,19 @@ def test_dates_come_back_in_every_form(connection, formed, time, order, months):
         return
     else:
         months, named = (months, named.replace("%N", "%b")) if "%N" in form else ((), named)
+        days, named = (days, named.replace("%K", "%a")) if "%K" in form else ((), named)
         named = named.replace("%Z", "CEST")
         timed = "%H" in form or "%I" in form
         granularity = Granularity.MICROSECOND if timed else Granularity(unit_of(form))
-        moments = Moments(timed, granularity, short(named, detail), months=months)
+        moments = Moments(timed, granularity, short(named, detail), months=months, days=days)
     # A format leaves out what it does not write.
     [text] = moments.texts_of(np.array([time], dtype="datetime64[us]")).astype(str).tolist()
     there = FORMS[place_of(asked(connection, shape_sql("cell"), text))]
     assert there.name in formats_read_in(form)
-    # Days in French have no leading zeros.
-    assert there.detail & ~(detail | SHORT_DAY * ("%o" in form)) == 0
+    # Days in French have no leading zeros, and digits alone may.
+    assert there.detail & ~(detail | SHORT_DAY * ("%o" in form) | ZERO_FIRST) == 0
     read, unreadable = moments.read("x", np.array([text], dtype=object))
     assert not unreadable.any()
-    found = asked(connection, f"({time_sql('cell', named, moments.months)})::TIMESTAMP", text)
+    found = asked(connection, f"({time_sql('cell', named, moments.months, moments.days)})::TIMESTAMP", text)
     assert np.datetime64(found) == read[0]
     assert moments.texts_of(read).astype(str).tolist() == [text]
