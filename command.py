@@ -8,6 +8,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, TextIO
 
@@ -134,8 +135,9 @@ class _Commands(TyperGroup):
         super().__init__(**{**settings, "commands": {name: _Unloaded(name) for name in COMMANDS}})
 
 
+@cache
 def load_command(name: str) -> Any:
-    """A command with its options, after its module is imported."""
+    """A command with its options, after its module is imported; made once, which takes tens of ms."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     found = getattr(import_module(f".{module}", __package__), attribute)
     if isinstance(found, typer.Typer):
