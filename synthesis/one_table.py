@@ -89,7 +89,7 @@ def draw_release(
     stream, noise = kept.stream(seed), kept.noise(seed)
     first = noise.child("first")
     if isinstance(known, Loaded):
-        begun = begun_with(known.table, order, first, kept)
+        begun = begun_with(known.table, order, first, kept, checks=checks)
         columns = known.columns
     else:
         with closing(Cells.of(known.source, known.timezones, known.categories)) as cells:
@@ -105,6 +105,7 @@ def draw_release(
                 anyway,
                 first,
                 kept,
+                checks=checks,
             )
         columns = written(begun.table.domain, names)
     order = begun.order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,6 +24,7 @@ from ...common.privacy.rounding import float_above
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...curator.certificates.certificate import Certificate
+from ...curator.certificates.checking import opinions_beside
 from ...curator.certificates.issuing import issue
 from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.parties.journal import Answers
@@ -78,6 +80,7 @@ def begun_with(
     stream: RandomStream,
     answers: Answers | None = None,
     known: Rows | None = None,
+    checks: Executor | None = None,
 ) -> Begun:
     """The first step for a table whose domain is given: the number of rows, and what the domain leaves open.
 
@@ -87,6 +90,7 @@ def begun_with(
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
         known: the number of rows, as it was counted with noise before; None if it was not.
+        checks: where the second opinion on epsilon is computed; by default here.
     """
     private = order.spec.adjacency is Adjacency.ADD_REMOVE
     if known is not None and not table.domain.open:
@@ -106,7 +110,7 @@ def begun_with(
     )
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
-    begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
+    begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before, checks)
     return replace(begun, coded=lambda read: found.coding.table(read(table.domain)))
 
 
@@ -124,6 +128,7 @@ def begun_without(
     answers: Answers | None = None,
     learning: float | None = None,
     known: Rows | None = None,
+    checks: Executor | None = None,
 ) -> Begun:
     """The first step for a raw table: its columns are learned.
 
@@ -139,6 +144,7 @@ def begun_without(
         answers: see `PrivateCounts`.
         learning: the share of the budget by which columns are learned; by default what suits a table alone.
         known: see `begun_with`.
+        checks: see `begun_with`.
 
     Raises:
         DataError: there are too few rows for so many columns.
@@ -164,7 +170,7 @@ def begun_without(
     released, before, unseen = found.finish(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)
-    begun = _begun(released, found.rows, order, counts, delta if texts else 0.0, before)
+    begun = _begun(released, found.rows, order, counts, delta if texts else 0.0, before, checks)
 
     def encode_more(read: Callable[[Domain], Table]) -> Table:
         return found.finish(learned, found.coding.table(read(learned.reading)))[0]
@@ -196,6 +202,7 @@ def _begun(
     counts: PrivateCounts,
     delta: float,
     before: tuple[Measurement, ...],
+    checks: Executor | None,
 ) -> Begun:
     """The release that has the rest of the budget, and the certificate of what was spent."""
     spent = counts.accountant.spent
@@ -205,11 +212,15 @@ def _begun(
     plan = stated_plan(asked, held, named=False)
     # Columns that are not released were asked about too.
     left_out: dict[str, Any] = {name: 1 for charge in counts.accountant.charges for name in charge.clique}
+    plan = replace(plan, attributes=left_out | dict(plan.attributes))
+    accountant = replace(counts.accountant, granted=Fraction(rho))
+    opinions = None if checks is None else opinions_beside(checks, plan, accountant, ())
     model = estimate(table.domain, list(before), total=rows.stated)
     certificate = issue(
-        replace(plan, attributes=left_out | dict(plan.attributes)),
-        replace(counts.accountant, granted=Fraction(rho)),
+        plan,
+        accountant,
         FittedModel(model, before, (), ()),
+        opinions=None if opinions is None else opinions(),
     )
     chosen = Chosen(secrets.token_hex(16), certificate.digest().hex(), rho, Coding(), delta)
     private = order.spec.adjacency is Adjacency.ADD_REMOVE

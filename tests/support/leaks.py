@@ -58,10 +58,10 @@ def exact_number_of_rows(monkeypatch):
 def a_refusal_on_the_exact_number_of_rows(monkeypatch):
     begun = one_table.begun_without
 
-    def refusing(cells, *arguments):
+    def refusing(cells, *arguments, **options):
         if cells.records() > ROWS:
             raise DataError("too many rows")
-        return begun(cells, *arguments)
+        return begun(cells, *arguments, **options)
 
     monkeypatch.setattr(one_table, "begun_without", refusing)
 
@@ -116,9 +116,9 @@ def types_of_the_real_frame(monkeypatch):
     begun, table = one_table.begun_without, Release.table.func
     held = {}
 
-    def peeking(cells, *arguments):
+    def peeking(cells, *arguments, **options):
         held["rows"] = cells.source.rows
-        return begun(cells, *arguments)
+        return begun(cells, *arguments, **options)
 
     def leaking(self):
         return table(self).astype("object" if held["rows"]["age"].eq("unknown").any() else "string")

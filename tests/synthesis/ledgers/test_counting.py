@@ -152,7 +152,7 @@ def test_the_charge_is_on_disk_before_the_first_noise(table, content, monkeypatc
 
 
 def test_a_release_that_failed_before_any_noise_is_not_counted(table, content, monkeypatch):
-    monkeypatch.setattr("dpmosaic.synthesis.one_table.begun_with", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("dpmosaic.synthesis.one_table.begun_with", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         synthesize(table)
     assert content().spent == ()
