@@ -1,7 +1,9 @@
 """The first step of a release: what it spends, what it states, and what one row can change."""
 
 import re
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from math import fsum
 
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dpmosaic
+from dpmosaic.curator.certificates import checking
 
 pytestmark = pytest.mark.slow
 
@@ -122,3 +125,22 @@ def test_columns_come_back_as_what_they_hold(base):
     assert found["age"].astype(float).between(15, 95).all()
     assert set(found["town"]) == {"north", "south", "east"}
     assert set(found["paid"].astype(str)) <= {"yes", "no", "True", "False"}
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [None, {"town": {"type": "categorical", "categories": ["north", "rest"], "other": "rest", "open": True}}],
+)
+def test_both_second_opinions_are_computed_where_it_is_said(domain, monkeypatch):
+    """In a command that is another process, so that this one imports no second implementation."""
+    opinions, threads = checking.checked_epsilons, []
+
+    def watched(*given):
+        threads.append(threading.current_thread().name)
+        return opinions(*given)
+
+    monkeypatch.setattr(checking, "checked_epsilons", watched)
+    rows = BASE if domain is None else BASE[["town"]]
+    with ThreadPoolExecutor(1, "checks") as checks:
+        released(rows, checks=checks, domain=domain)
+    assert [name.partition("_")[0] for name in threads] == ["checks"] * 2
