@@ -83,16 +83,36 @@ def _questions(shown):
     that often was, and in which of some bins it is.
     """
     found = {}
-    for name in sorted({name for one in shown for name in one}):
-        numbers = np.array([one.get(name, np.nan) for one in shown])
+    for numbers in _different(shown):
         values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
         if counts.sum() < _FEW:
             continue
         for answers in _asked(numbers, values, counts):
-            answers = np.unique(answers, return_inverse=True)[1].astype(np.int8)
-            if np.partition(np.bincount(answers), -2)[-2] >= _FEW if answers.any() else False:
+            if answers.dtype != bool:
+                answers = np.unique(answers, return_inverse=True)[1]
+            if np.sort(np.bincount(answers, minlength=2))[-2] >= _FEW:
+                answers = answers.astype(np.int8)
                 found[(answers if answers.max() > 1 else answers ^ answers[0]).tobytes()] = answers
     return np.column_stack([*found.values()]) if found else np.zeros((len(shown), 0), dtype=np.int8)
+
+
+def _different(shown):
+    """All rankings of releases by the number of a name, NaN where it is missing, without ties of all.
+
+    Questions compare the numbers of a name with each other alone.
+    """
+    places = {name: place for place, name in enumerate(sorted(set().union(*shown)))}
+    numbers = np.full((len(places), len(shown)), np.nan)
+    for release, one in enumerate(shown):
+        numbers[[places[name] for name in one], release] = [*one.values()]
+    numbers = numbers[~(numbers == numbers[:, :1]).all(axis=1)]
+    order = np.argsort(numbers, axis=1)
+    ordered = np.take_along_axis(numbers, order, axis=1)
+    steps = ordered[:, 1:] > ordered[:, :-1]
+    ranks = np.zeros(numbers.shape)
+    np.put_along_axis(ranks, order[:, 1:], np.cumsum(steps, axis=1), axis=1)
+    ranks[np.isnan(numbers)] = np.nan
+    return {row.tobytes(): row for row in ranks}.values()
 
 
 def _asked(numbers, values, counts):
