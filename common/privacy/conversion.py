@@ -55,10 +55,10 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     third = (math.sqrt(5) - 1) / 2
     for _ in range(200):
         left, right = high - third * (high - low), low + third * (high - low)
-        if log_delta(left) < log_delta(right):
-            high = right
-        else:
-            low = left
+        closer = (low, right) if log_delta(left) < log_delta(right) else (left, high)
+        if closer == (low, high):
+            break
+        low, high = closer
     return math.exp(min(0.0, log_delta((low + high) / 2)))
 
 
@@ -93,6 +93,8 @@ def _largest(holds: Callable[[float], bool]) -> float:
     low, high = 1e-300, 1e12
     for _ in range(80):
         middle = math.sqrt(low) * math.sqrt(high)
+        if middle in (low, high):
+            break
         if holds(middle):
             low = middle
         else:
