@@ -69,7 +69,7 @@ class Measurement:
         ):
             raise ValueError("the sigmas of a measurement must be positive numbers, one for each cell")
 
-    def scaled(self, factor: float) -> Measurement:
+    def times(self, factor: float) -> Measurement:
         """The same, with values and noise multiplied by a public factor."""
         if factor == 1:
             return self

@@ -154,7 +154,7 @@ class ScoreQuery:
             raise ValueError("a score query compares marginals, not boxes nor interactions")
 
     @property
-    def counted(self) -> tuple[View, ...]:
+    def views_compared(self) -> tuple[View, ...]:
         """The views as they are counted: of people, by weights that add up."""
         return tuple(ComparedView(view.clique, view.groups) for view in self.views)
 

@@ -95,7 +95,7 @@ class PeopleRows:
         return cls(Table(table.domain, table.columns, table.texts, weights=weights), person, people, parts)
 
     @classmethod
-    def weighing(
+    def by_rule(
         cls, table: Table, person: NDArray[np.signedinteger[Any]], people: int, parts: int, rule: ByLength
     ) -> PeopleRows:
         """Rows that weigh by length; where weights have to add up, all of a person are the same.

@@ -239,10 +239,10 @@ class RelatedPart:
     @property
     def may_weigh_by_length(self) -> bool:
         """Whether rows can weigh by length: where most people have several."""
-        return self.evened > 1
+        return self.evened_rows > 1
 
     @property
-    def evened(self) -> int:
+    def evened_rows(self) -> int:
         """Up to how many rows of a person all count the same."""
         evened = {one.table: one.evened for one in self.relations}
         return min(math.prod(evened[name] for name in self.lineage(self.table)[:-1]), WEIGHT_PARTS)

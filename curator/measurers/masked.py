@@ -144,7 +144,7 @@ class MaskedMeasurer(ScoringMeasurer):
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
 
         def ask_parties() -> NDArray[np.float64]:
-            self._products.prepare(query.counted)
+            self._products.prepare(query.views_compared)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references, self._plan.parts)

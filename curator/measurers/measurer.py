@@ -158,7 +158,7 @@ class Measurer(ABC):
             self._check(query.view)
         charges = [self._charge(query) for query in queries]
         self.charge(*charges)
-        return [one.scaled(self._factor_of(one.view)) for one in self._answers(queries, charges)]
+        return [one.times(self._factor_of(one.view)) for one in self._answers(queries, charges)]
 
     def score(
         self,

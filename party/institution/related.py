@@ -181,8 +181,8 @@ class RelatedRows:
             codes.append(found if len(on_path) == 1 else found[lineage(on_path, rows)])
         table, person = Table(Domain.coded(sizes), tuple(codes)), lineage(path, rows)
         if part.by_length and len(path) > 1:
-            rule = ByLength(part.below_people, part.evened)
-            return PeopleRows.weighing(table, person, self.record_count, WEIGHT_PARTS, rule)
+            rule = ByLength(part.below_people, part.evened_rows)
+            return PeopleRows.by_rule(table, person, self.record_count, WEIGHT_PARTS, rule)
         evened = {one.table: one.evened for one in part.relations}
         held = weights(path, rows, evened, WEIGHT_PARTS)
         table = Table(table.domain, table.columns, weights=held)

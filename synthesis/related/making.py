@@ -135,7 +135,7 @@ class Making:
         rule = lengths_rule(self._family, name)
         if rule is None:
             return PeopleRows(table, person, people, WEIGHT_PARTS)
-        return PeopleRows.weighing(table, person, people, WEIGHT_PARTS, rule)
+        return PeopleRows.by_rule(table, person, people, WEIGHT_PARTS, rule)
 
     def _expectation(self, name: str) -> Table | None:
         """What was published at the same budget leads to expect these records; None if nothing does.

@@ -35,7 +35,7 @@ class SharedScores:
         self._session = session
         self._resharing = resharing
         self._shape = resharing.shape
-        for view in dict.fromkeys(self.query.counted):
+        for view in dict.fromkeys(self.query.views_compared):
             session.check_share(view)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
         self._evaluates = session.me in plan.evaluators
@@ -60,10 +60,10 @@ class SharedScores:
     def begin(self) -> None:
         """Computes the party's cells of all cliques, and binds them to the query, whose pads hide them."""
         session, shares = self._session, {}
-        for view in dict.fromkeys(self.query.counted):
+        for view in dict.fromkeys(self.query.views_compared):
             session.processors.check()
             shares[view] = session.share(view)
-        self._cells = np.concatenate([shares[view] for view in self.query.counted])
+        self._cells = np.concatenate([shares[view] for view in self.query.views_compared])
         session.binding.use("cells of scores", self.query.query_id, content_digest([self._cells.data]))
         if self._evaluates:
             self._evaluator = ScoreEvaluator(self._resharing, self._cells)

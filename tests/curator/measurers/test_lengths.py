@@ -29,7 +29,7 @@ def rows_of(alike, evened=3, seed=1):
         same = rng.random(len(person)) < np.sqrt(alike[name])
         columns[name] = np.where(same, own, rng.choice(size, len(person), p=shares))
     table = Table.from_codes(DOMAIN, columns)
-    return PeopleRows.weighing(table, person, PEOPLE, WEIGHT_PARTS, ByLength(OWN, evened)), numbers
+    return PeopleRows.by_rule(table, person, PEOPLE, WEIGHT_PARTS, ByLength(OWN, evened)), numbers
 
 
 def true_factor(rows, view):
@@ -106,10 +106,10 @@ def test_what_rows_of_a_person_agree_in_and_what_adds_up_counts_as_it_is():
 
 def test_a_measurement_is_scaled_with_its_noise():
     whole = Measurement(View(("kind",)), np.arange(5.0), 2.0, 0.1, sigmas=np.ones(5))
-    half = whole.scaled(0.5)
+    half = whole.times(0.5)
     assert half.values.tolist() == [0, 0.5, 1, 1.5, 2]
     assert (half.sigma, half.sigmas.tolist(), half.zcdp_rho) == (1.0, [0.5] * 5, 0.1)
-    assert whole.scaled(1.0) is whole
+    assert whole.times(1.0) is whole
 
 
 def test_many_columns_and_nobody_with_rows_leave_a_number():
