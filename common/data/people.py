@@ -95,20 +95,29 @@ class PeopleRows:
         return cls(Table(table.domain, table.columns, table.texts, weights=weights), person, people, parts)
 
     @classmethod
-    def by_rule(
-        cls, table: Table, person: NDArray[np.signedinteger[Any]], people: int, parts: int, rule: ByLength
+    def weighing_evenly(
+        cls,
+        table: Table,
+        person: NDArray[np.signedinteger[Any]],
+        people: int,
+        parts: int,
+        evened: int,
+        varying: frozenset[str] = frozenset(),
     ) -> PeopleRows:
-        """Rows that weigh by length; where weights have to add up, all of a person are the same.
+        """Rows of which those of each person weigh the same, where weights have to add up.
 
         Args:
             table: rows in the order of their people.
             person: person of each, shape (N,), below `people`.
             people: number of people.
             parts: parts of one person.
-            rule: how they weigh.
+            evened: up to so many rows of a person all weigh the same.
+            varying: columns in which rows of a person may differ, by whose cells they weigh by length; empty
+                if they do not.
         """
         numbers = np.bincount(person, minlength=people)
-        weights = (parts // np.maximum(numbers, rule.evened))[person]
+        weights = (parts // np.maximum(numbers, evened))[person]
+        rule = ByLength(varying, evened) if varying else None
         return cls(Table(table.domain, table.columns, weights=weights), person, people, parts, rule)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -61,6 +61,15 @@ SUMMARIES = frozenset({Way.ANY, Way.COUNT, Way.TIME, Way.FIRST_ROW, Way.LAST_ROW
 
 _NUMBERED = frozenset({Way.NUMBER, Way.COUNT, Way.TIME})
 """What is in bins, which the terms state."""
+
+
+def evened_along(evened: Iterable[int]) -> int:
+    """Up to how many rows of a table all count the same for a person.
+
+    Args:
+        evened: up to how many rows of a parent do, in the table and in those above it but that of people.
+    """
+    return min(math.prod(evened), WEIGHT_PARTS)
 
 
 @dataclass(frozen=True)
@@ -239,13 +248,15 @@ class RelatedPart:
     @property
     def may_weigh_by_length(self) -> bool:
         """Whether rows can weigh by length: where most people have several."""
-        return self.evened_rows > 1
+        return self.evened_along(self.lineage(self.table)) > 1
 
-    @property
-    def evened_rows(self) -> int:
-        """Up to how many rows of a person all count the same."""
-        evened = {one.table: one.evened for one in self.relations}
-        return min(math.prod(evened[name] for name in self.lineage(self.table)[:-1]), WEIGHT_PARTS)
+    def evened_along(self, path: Sequence[str]) -> int:
+        """Up to how many rows of a table all count the same for a person.
+
+        Args:
+            path: the table and those above it, that of people last.
+        """
+        return evened_along([one.evened for one in self.relations if one.table in path[:-1]])
 
     @property
     def below_people(self) -> frozenset[str]:

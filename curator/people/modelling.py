@@ -21,7 +21,7 @@ from ..measurers.size import NoisySize, Supposed
 from .drawing.numbers import limit_of_equal_counts, shrink_tail
 from .drawn import numbers_of
 from .groups import groups_by_mass
-from .rows import lengths_rule
+from .rows import evened_rows, lengths_rule
 from .shape import Column, Family, number_name
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
@@ -179,22 +179,17 @@ def with_even_numbers(
 ) -> tuple[Family, Supposed]:
     """The tables with how many rows of a parent count evenly in one, and what records that makes.
 
-    Both follow from the released distribution of numbers of rows.
+    Both follow from the released distributions of numbers of rows.
     """
-    parent, column = family[name].parent, number_name(name)
-    mass = np.maximum(releases[parent].model.marginal((column,)), 0)
     rng = stream.child("evened", name).generator()
     numbers = _numbers_drawn(family, name, releases, _DRAWN, rng)
-    evened = limit_of_equal_counts(numbers)
-    records = max(1.0, float(mass.sum() * np.minimum(1, numbers / evened).mean()))
-    known = family.with_table(replace(family[name], evened=evened))
-    rule = lengths_rule(known, name)
-    if rule is None:
-        return known, Supposed(NoisySize(records, (_GUESS * records) ** 2))
-    of_people = _of_people(family, name, releases, rng) if family[parent].parent else numbers
-    people = float(np.maximum(releases[family.root.name].model.marginal(()), 0).sum())
-    records = max(1.0, people * float(np.minimum(1, of_people / rule.evened).mean()))
-    return known, Supposed(NoisySize(records, (_GUESS * records) ** 2), Lengths(rule, of_people))
+    known = family.with_table(replace(family[name], evened=limit_of_equal_counts(numbers)))
+    root, rule = family.root.name, lengths_rule(known, name)
+    of_people = numbers if family[name].parent == root else _of_people(family, name, releases, rng)
+    people = float(np.maximum(releases[root].model.marginal(()), 0).sum())
+    records = max(1.0, people * float(np.minimum(1, of_people / evened_rows(known, name)).mean()))
+    size = NoisySize(records, (_GUESS * records) ** 2)
+    return known, Supposed(size, None if rule is None else Lengths(rule, of_people))
 
 
 def _numbers_drawn(

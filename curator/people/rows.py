@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,9 +12,9 @@ from ...common.data.domain import Domain
 from ...common.data.people import ByLength
 from ...common.data.related.rows import Rows, last_of_series, of_row_before, of_series
 from ...common.data.related.rows import lineage as lineage_along
-from ...common.data.related.rows import weights as weights_along
 from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import WEIGHT_PARTS
+from ...common.protocols.related import evened_along
 from .shape import Column, Family
 
 Codes = NDArray[np.int64]
@@ -151,31 +150,29 @@ def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
     """In how many parts of a person each row counts, shape (N,).
 
-    Those of a person add up to at most `WEIGHT_PARTS`. Where rows weigh by length, all of a person are the
-    same. Otherwise a row has the weight of its parent divided by the number of rows of this parent.
+    Those of a person are the same, and add up to at most `WEIGHT_PARTS`.
 
     Args:
         family: the tables.
         name: the table.
         rows: of it and of the tables above it.
     """
-    path, rule = _path(family, name, family.root.name), lengths_rule(family, name)
-    if rule is None:
-        return weights_along(path, rows, dict.fromkeys(path, 1), WEIGHT_PARTS)
-    person = lineage_along(path, rows)
-    numbers = np.bincount(person, minlength=len(rows[path[-1]]))
-    found: Codes = (WEIGHT_PARTS // np.maximum(numbers, rule.evened))[person]
+    person = lineage(family, name, family.root.name, rows)
+    numbers = np.bincount(person, minlength=len(rows[family.root.name]))
+    found: Codes = (WEIGHT_PARTS // np.maximum(numbers, evened_rows(family, name)))[person]
     return found
+
+
+def evened_rows(family: Family, name: str) -> int:
+    """Up to how many rows of a table all count the same for a person; see `RelatedPart.evened_along`."""
+    return evened_along(family[one].evened for one in _path(family, name, family.root.name)[:-1])
 
 
 def lengths_rule(family: Family, name: str) -> ByLength | None:
     """How rows of a table weigh by length; None where they do not, see `RelatedPart.may_weigh_by_length`."""
-    root = family.root.name
-    evened = math.prod(family[one].evened for one in _path(family, name, root)[:-1])
-    if evened == 1:
-        return None
+    evened, root = evened_rows(family, name), family.root.name
     varying = (one.attribute.name for one in known_columns(family, name) if one.table != root)
-    return ByLength(frozenset(varying), min(evened, WEIGHT_PARTS))
+    return ByLength(frozenset(varying), evened) if evened > 1 else None
 
 
 def drawn_weights(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...common.data.coding import Coding
 from ...common.data.counting import COUNTED_AT_ONCE
 from ...common.data.domain import Clique, Domain
-from ...common.data.people import ByLength, PeopleRows
-from ...common.data.related.rows import Rows, last_of_series, lineage, of_row_before, of_series, weights
+from ...common.data.people import PeopleRows
+from ...common.data.related.rows import Rows, last_of_series, lineage, of_row_before, of_series
 from ...common.data.related.steps import Steps
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError, PolicyError, ProtocolError
@@ -179,14 +179,15 @@ class RelatedRows:
             found, sizes[column.name] = _codes(column, coded, coded[above], before)
             on_path = path[: path.index(above) + 1]
             codes.append(found if len(on_path) == 1 else found[lineage(on_path, rows)])
-        table, person = Table(Domain.coded(sizes), tuple(codes)), lineage(path, rows)
-        if part.by_length and len(path) > 1:
-            rule = ByLength(part.below_people, part.evened_rows)
-            return PeopleRows.by_rule(table, person, self.record_count, WEIGHT_PARTS, rule)
-        evened = {one.table: one.evened for one in part.relations}
-        held = weights(path, rows, evened, WEIGHT_PARTS)
-        table = Table(table.domain, table.columns, weights=held)
-        return PeopleRows(table, person, self.record_count, WEIGHT_PARTS)
+        table, below = Table(Domain.coded(sizes), tuple(codes)), len(path) > 1
+        return PeopleRows.weighing_evenly(
+            table,
+            lineage(path, rows),
+            self.record_count,
+            WEIGHT_PARTS,
+            part.evened_along(path),
+            part.below_people if part.by_length and below else frozenset(),
+        )
 
 
 def _last_of_series(part: RelatedPart, tables: Mapping[str, TableRows]) -> NDArray[np.int64]:

@@ -132,10 +132,7 @@ class Making:
         """The records of a table as those of its people."""
         root = self._family.root.name
         person, people = lineage(self._family, name, root, self._rows), len(self._rows[root])
-        rule = lengths_rule(self._family, name)
-        if rule is None:
-            return PeopleRows(table, person, people, WEIGHT_PARTS)
-        return PeopleRows.by_rule(table, person, people, WEIGHT_PARTS, rule)
+        return PeopleRows(table, person, people, WEIGHT_PARTS, lengths_rule(self._family, name))
 
     def _expectation(self, name: str) -> Table | None:
         """What was published at the same budget leads to expect these records; None if nothing does.

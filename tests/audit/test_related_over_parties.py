@@ -12,7 +12,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
-from dpmosaic.common.data.people import adding_up
+from dpmosaic.common.data.people import PeopleRows, adding_up
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
@@ -26,7 +26,6 @@ from dpmosaic.curator.parties.federation import PartOfTables
 from dpmosaic.curator.related.making import RelatedOrder
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.release import ReleaseOrder
-from dpmosaic.party.institution import related as party_related
 from dpmosaic.party.institution.related import RelatedRows
 from dpmosaic.synthesis.over_parties.held import read_held
 from dpmosaic.synthesis.over_parties.holders import Holders, parties_of, planned_tables
@@ -187,11 +186,14 @@ def test_a_person_with_rows_counts_as_one(grid):
 
 
 def not_divided(monkeypatch):
-    monkeypatch.setattr(
-        party_related,
-        "weights",
-        lambda path, rows, evened, parts: np.full(len(rows[path[0]]), parts, dtype=np.int64),
-    )
+    made = PeopleRows.weighing_evenly
+
+    def faulty(*arguments):
+        rows = made(*arguments)
+        rows.table.weights[:] = rows.parts
+        return rows
+
+    monkeypatch.setattr(PeopleRows, "weighing_evenly", faulty)
 
 
 def one_event_counted_twice(monkeypatch):

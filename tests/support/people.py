@@ -1,6 +1,7 @@
 """Rows of people with all rows, drawn at random, and what parties should count of them."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,11 +31,9 @@ def people_by_length(numbers, varying, evened, seed=7):
         name: column if name in varying else column[first]
         for name, column in zip(DOMAIN.names, rows.table.columns, strict=True)
     }
-    weights = (
-        WEIGHT_PARTS // np.maximum(np.bincount(rows.person, minlength=len(numbers)), evened)[rows.person]
-    )
-    table = Table(DOMAIN, tuple(columns.values()), weights=weights)
-    return PeopleRows(table, rows.person, len(numbers), WEIGHT_PARTS, ByLength(frozenset(varying), evened))
+    table = Table(DOMAIN, tuple(columns.values()))
+    held = PeopleRows.weighing_evenly(table, rows.person, len(numbers), WEIGHT_PARTS, evened)
+    return replace(held, by_length=ByLength(frozenset(varying), evened))
 
 
 def vector(rows, person, names):

@@ -95,22 +95,3 @@ def of_series(codes: Codes, last: Codes, none: int) -> Codes:
         none: the code of none.
     """
     return np.where(last < 0, none, codes[last])
-
-
-def weights(path: Sequence[str], rows: Mapping[str, Rows], evened: Mapping[str, int], parts: int) -> Codes:
-    """In how many parts of a person each row of a table counts, shape (N,): together in all of them at most.
-
-    A row has the weight of its parent divided by the number of rows of this parent, or by `evened` if that is
-    larger, rounded down.
-
-    Args:
-        path: the table, its parent and so on, up to the table of people.
-        rows: of these tables.
-        evened: of each table but that of people, up to how many rows of a parent all count the same.
-        parts: parts of a person.
-    """
-    found = np.full(len(rows[path[-1]]), parts, dtype=np.int64)
-    for name in reversed(path[:-1]):
-        held = rows[name]
-        found = (found // np.maximum(held.numbers, evened[name]))[held.parent]
-    return found

@@ -29,7 +29,7 @@ def rows_of(alike, evened=3, seed=1):
         same = rng.random(len(person)) < np.sqrt(alike[name])
         columns[name] = np.where(same, own, rng.choice(size, len(person), p=shares))
     table = Table.from_codes(DOMAIN, columns)
-    return PeopleRows.by_rule(table, person, PEOPLE, WEIGHT_PARTS, ByLength(OWN, evened)), numbers
+    return PeopleRows.weighing_evenly(table, person, PEOPLE, WEIGHT_PARTS, evened, OWN), numbers
 
 
 def true_factor(rows, view):

@@ -104,13 +104,11 @@ def test_records_of_others_do_not_change_when_a_person_leaves(drawn):
 def test_weights_of_a_person_with_few_rows_waste_less_than_a_part_for_each_row(drawn):
     family, rows = drawn
     for table in family.tables[1:]:
-        if table.evened == 1:
-            sums = np.bincount(
-                rows[table.name].parent, weights(family, table.name, rows), rows[table.name].parents
-            )
-            above = weights(family, table.parent, rows)
-            numbers = rows[table.name].numbers
-            assert np.all((above - sums < numbers)[numbers > 0])
+        person, people = weighing.lineage(family, table.name, "t0", rows), len(rows["t0"])
+        numbers = np.bincount(person, minlength=people)
+        sums = np.bincount(person, weights(family, table.name, rows), people)
+        several = numbers >= weighing.evened_rows(family, table.name)
+        assert np.all((WEIGHT_PARTS - sums < numbers)[several & (numbers > 0)])
 
 
 def test_up_to_so_many_rows_all_count_the_same():
@@ -146,10 +144,9 @@ def one_event_counted_twice(family, name, rows):
 
 
 def rounded_up(family, name, rows):
-    if not family[name].parent:
-        return np.full(len(rows[name]), WEIGHT_PARTS)
-    above = rounded_up(family, family[name].parent, rows)
-    return np.ceil(above / np.maximum(rows[name].numbers, 1)).astype(np.int64)[rows[name].parent]
+    person = weighing.lineage(family, name, family.root.name, rows)
+    numbers = np.bincount(person, minlength=len(rows[family.root.name]))
+    return np.ceil(WEIGHT_PARTS / np.maximum(numbers, 1)).astype(np.int64)[person]
 
 
 def rows_of_the_mean_person(family, name, rows):
