@@ -11,6 +11,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.curator.people import rows as weighing
 from dpmosaic.curator.people.numbers_of_rows import classes_of, number_of_rows
 from dpmosaic.synthesis.related import describing
@@ -99,6 +100,7 @@ def rows_that_count_as_people(monkeypatch):
     monkeypatch.setattr(
         weighing, "weights", lambda family, name, rows: np.full(len(rows[name]), weighing.WEIGHT_PARTS)
     )
+    monkeypatch.setattr(PeopleRows, "weigh", lambda self, rows, clique, groups: rows)
 
 
 def all_rows_are_learned_from(monkeypatch):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.cost import WEIGHT_PARTS
@@ -99,6 +100,7 @@ def a_row_that_counts_twice(monkeypatch):
 def a_row_weighs_as_much_as_a_person(monkeypatch):
     whole = people_rows.weights
     monkeypatch.setattr(people_rows, "weights", lambda *given: np.full_like(whole(*given), WEIGHT_PARTS))
+    monkeypatch.setattr(PeopleRows, "weigh", lambda self, rows, clique, groups: rows)
 
 
 def the_most_rows_of_a_person_end_their_bins(monkeypatch):
