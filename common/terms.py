@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Iterable
@@ -129,7 +130,9 @@ class ReleaseTerms:
             and all(_holders(entries, part.below_people) <= 1 for entries in self.plan.slices)
         )
         if part is not None and part.by_length != by_length:
-            object.__setattr__(self, "plan", replace(self.plan, related=replace(part, by_length=by_length)))
+            stated = copy.copy(part)
+            object.__setattr__(stated, "by_length", by_length)
+            object.__setattr__(self, "plan", replace(self.plan, related=stated))
 
     @property
     def granted_cost(self) -> Cost:

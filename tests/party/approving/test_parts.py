@@ -114,7 +114,7 @@ ELSEWHERE = {
     of_spec: {"protocol", "collusions", "check", "sample", "may_drop_out", "rows_per_person", "about"},
     of_about: set(),
     of_plan: {"roster", "related", "chosen", "check", "sample", "parts"},
-    of_part: set(),
+    of_part: {"by_length"},
 }
 FIELDS = {
     replace: ReleaseTerms,
