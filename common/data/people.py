@@ -53,6 +53,20 @@ class ByLength:
         return math.sqrt(math.prod(1 - 1 / n for n in sorted(sizes)[1:]))
 
 
+def even_weights(person: NDArray[np.integer[Any]], people: int, parts: int, evened: int) -> NDArray[np.int64]:
+    """In how many parts rows count of which those of each person are the same and add up to one, shape (N,).
+
+    Args:
+        person: person of each row, shape (N,), below `people`.
+        people: number of people.
+        parts: parts of one person.
+        evened: up to so many rows of a person all weigh the same.
+    """
+    numbers = np.bincount(person, minlength=people)
+    found: NDArray[np.int64] = (parts // np.maximum(numbers, evened))[person]
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class PeopleRows:
     """Rows in the order of their people. A person is one record: the weighted sum of the one-hot rows.
@@ -115,8 +129,7 @@ class PeopleRows:
             varying: columns in which rows of a person may differ, by whose cells they weigh by length; empty
                 if they do not.
         """
-        numbers = np.bincount(person, minlength=people)
-        weights = (parts // np.maximum(numbers, evened))[person]
+        weights = even_weights(person, people, parts, evened)
         rule = ByLength(varying, evened) if varying else None
         return cls(Table(table.domain, table.columns, weights=weights), person, people, parts, rule)
 

@@ -45,6 +45,7 @@ class Lengths:
         self._numbers, self._counts = held.astype(np.float64), counts.astype(np.float64)
         self._shares: dict[str, Numbers] = {}
         self._likelihoods: dict[str, Numbers] = {}
+        self._alike: dict[str, float] = {}
         self._measured: dict[tuple[Clique, Groups], tuple[float, float]] = {}
         near = np.exp(-(((_ALIKE[:, None] - _ALIKE) / _NEAR) ** 2) / 2)
         # Shape (typical, of a column).
@@ -72,7 +73,7 @@ class Lengths:
         if self.adds_up(view):
             return 1.0
         found = [
-            self._agreeing(name, labels, domain, self._alike(name))
+            self._agreeing(name, labels, domain, self._alike_in(name))
             for name, labels in view.groupings
             if name in self._rule.varying
         ]
@@ -110,15 +111,19 @@ class Lengths:
         away = counts.sum() - records * self._sums(agreeing, view, domain)
         likelihood = -(away**2) / (2 * noise**2)
         self._likelihoods[name] = np.exp(likelihood - likelihood.max())
+        self._alike.clear()
 
-    def _alike(self, name: str) -> float:
+    def _alike_in(self, name: str) -> float:
         """How often two rows of a person have the same in a column by more than chance, by all columns."""
+        if name in self._alike:
+            return self._alike[name]
         own = self._likelihoods.get(name, np.ones_like(_ALIKE))
         others = [self._kernel @ one for other, one in self._likelihoods.items() if other != name]
         logs = sum(map(np.log, others), np.log1p(1e-9 - _ALIKE))
         typical = np.exp(logs - logs.max())
         posterior = own * (typical / typical.sum() @ self._kernel)
-        return float(posterior @ _ALIKE / posterior.sum())
+        self._alike[name] = float(posterior @ _ALIKE / posterior.sum())
+        return self._alike[name]
 
     def _agreeing(self, name: str, labels: Sequence[int], domain: Domain, alike: float) -> float:
         """How often two rows of a person have one code or group of a column."""

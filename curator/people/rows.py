@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.people import ByLength
+from ...common.data.people import ByLength, even_weights
 from ...common.data.related.rows import Rows, last_of_series, of_row_before, of_series
 from ...common.data.related.rows import lineage as lineage_along
 from ...common.data.table import Table, code_dtype
@@ -158,9 +158,7 @@ def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
         rows: of it and of the tables above it.
     """
     person = lineage(family, name, family.root.name, rows)
-    numbers = np.bincount(person, minlength=len(rows[family.root.name]))
-    found: Codes = (WEIGHT_PARTS // np.maximum(numbers, evened_rows(family, name)))[person]
-    return found
+    return even_weights(person, len(rows[family.root.name]), WEIGHT_PARTS, evened_rows(family, name))
 
 
 def evened_rows(family: Family, name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -113,7 +113,9 @@ def learned_times(
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
     """
-    kinds = _settle_days(asking, _settle_months(asking, _settle_orders(asking, kinds)))
+    kinds = _settle_orders(asking, kinds)
+    kinds = _settle_names(asking, kinds, "names of months", "%N", asking.cells.month_names, _with_months)
+    kinds = _settle_names(asking, kinds, "names of days", "%K", asking.cells.day_names, _with_days)
     kinds, named = _settle_zones(asking, kinds)
     zones = _zones(asking, kinds) | named
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
@@ -277,30 +279,36 @@ def _unlike_days(rows: NDArray[np.float64]) -> float:
     return float(np.abs(known / max(known.sum(), 1.0) - _DAYS).sum())
 
 
-def _settle_months(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
-    """The formats, with the names of months that most cells have."""
-    unknown = {
-        name: partial(asking.cells.month_names, name) for name, kind in kinds.items() if "%N" in kind.format
-    }
-    noisy = asking.counts.histograms("names of months", unknown, MONTHS * asking.share)
-    settled = dict(kinds)
-    for name, seen in noisy.items():
-        months = months_of(seen.values[:-1].tolist())
-        settled[name] = replace(kinds[name], format=kinds[name].format.replace("%N", "%b"), months=months)
-    return settled
+def _settle_names(
+    asking: Asking,
+    kinds: Mapping[str, Times],
+    what: str,
+    mark: str,
+    count: Callable[[str], NDArray[np.int64]],
+    settled_by: Callable[[Times, list[float]], Times],
+) -> dict[str, Times]:
+    """The formats, with the names of months or days that most cells have.
+
+    Args:
+        asking: the means.
+        kinds: name of a column -> its format.
+        what: names what is counted.
+        mark: what stands for the names in a format.
+        count: counts the cells of a column by their names.
+        settled_by: the format with the names that most of so many cells of each have.
+    """
+    unknown = {name: partial(count, name) for name, kind in kinds.items() if mark in kind.format}
+    noisy = asking.counts.histograms(what, unknown, MONTHS * asking.share)
+    found = {name: settled_by(kinds[name], seen.values[:-1].tolist()) for name, seen in noisy.items()}
+    return {**kinds, **found}
 
 
-def _settle_days(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
-    """The formats, with the names of days of the week that most cells have."""
-    unknown = {
-        name: partial(asking.cells.day_names, name) for name, kind in kinds.items() if "%K" in kind.format
-    }
-    noisy = asking.counts.histograms("names of days", unknown, MONTHS * asking.share)
-    settled = dict(kinds)
-    for name, seen in noisy.items():
-        days = days_of(seen.values[:-1].tolist())
-        settled[name] = replace(kinds[name], format=kinds[name].format.replace("%K", "%a"), days=days)
-    return settled
+def _with_months(kind: Times, seen: list[float]) -> Times:
+    return replace(kind, format=kind.format.replace("%N", "%b"), months=months_of(seen))
+
+
+def _with_days(kind: Times, seen: list[float]) -> Times:
+    return replace(kind, format=kind.format.replace("%K", "%a"), days=days_of(seen))
 
 
 def _settle_zones(asking: Asking, kinds: Mapping[str, Times]) -> tuple[dict[str, Times], dict[str, str]]:
