@@ -81,7 +81,7 @@ class Coding:
         old, new = (one.cells[:, 0] for one in (numbers, chosen))
         within = np.where(np.isin(old, numbers.atoms), old, np.clip(old, chosen.minimum, chosen.maximum))
         codes = np.searchsorted(new, within, side="right") - 1
-        return np.append(codes, len(new)) if numbers.nullable else codes
+        return np.append(codes, len(new) + np.arange(numbers.others))
 
     def _column(self, table: Table, chosen: Attribute) -> NDArray[Any]:
         """The codes of a column of a table of the open domain in a chosen attribute."""

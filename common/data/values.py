@@ -111,11 +111,26 @@ def blank_texts(values: RawColumn, missing: Collection[str]) -> RawColumn:
         values: shape (N,).
         missing: texts that stand for a missing value.
     """
-    if not missing or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
+    blank = places_of_texts(values, [*missing]) >= 0
+    if not blank.any():
         return values
     cells, masked = _split_mask("", values)
-    blank = [isinstance(cell, str) and compose(cell) in missing for cell in cells.tolist()]
-    return np.ma.masked_array(cells.astype(object), masked | np.array(blank, dtype=np.bool_))
+    return np.ma.masked_array(cells.astype(object), masked | blank)
+
+
+def places_of_texts(values: RawColumn, texts: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each cell among some texts, shape (N,); -1 of another cell.
+
+    Args:
+        values: shape (N,).
+        texts: each once.
+    """
+    if not texts or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
+        return np.full(len(values), -1, dtype=np.int64)
+    place = {compose(text): number for number, text in enumerate(texts)}
+    cells, _ = _split_mask("", values)
+    found = (place.get(compose(cell), -1) if isinstance(cell, str) else -1 for cell in cells.tolist())
+    return np.fromiter(found, dtype=np.int64, count=len(cells))
 
 
 def read_numbers(

@@ -56,7 +56,8 @@ class Allowed:
     """What a condition allows of one attribute.
 
     Attributes:
-        codes: codes that are allowed whole, shape (size,); of numbers and dates only missing values.
+        codes: codes that are allowed whole, shape (size,); of numbers and dates only texts beside them and
+            missing values.
         ranges: of numbers, or of dates as units since 1970: closed ranges, increasing, without overlaps.
     """
 
@@ -159,6 +160,12 @@ def _allowed_values(attribute: Attribute, given: object) -> Allowed:
         if found is None and _missing(attribute, value):
             codes[_code(attribute, None)] = True
         elif bins := bins_of(attribute):
+            beside = np.arange(attribute.size) - len(bins.cells)
+            if found is None and text_of(value) in bins.texts:
+                codes[beside == bins.texts.index(text_of(value))] = True
+                continue
+            if found == NOT_MISSING:
+                codes |= (beside >= 0) & (beside < len(bins.texts))
             ranges.append(_numbers(attribute, bins, found or Range(value, value)))
         elif found == NOT_MISSING:
             codes |= _present(attribute)

@@ -142,7 +142,9 @@ class Decoder:
         missing = codes >= bins.spread.size
         cells = np.where(missing, 0, codes).astype(np.int64)
         numbers = self._in_ranges(name, bins, cells, rng)
-        assert isinstance(attribute, (NumericAttribute, DateAttribute, GapAttribute))
+        if isinstance(attribute, NumericAttribute):
+            return attribute.of_codes(codes, numbers)
+        assert isinstance(attribute, (DateAttribute, GapAttribute))
         return attribute.of_numbers(numbers, missing)
 
     def _in_ranges(

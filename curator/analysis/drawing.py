@@ -236,7 +236,11 @@ def _conditional_source(
     if not weights:
         return model, {}
     if isinstance(model, (MarkovRandomField, SupplementedModel)):
-        kept = {name: of_code for name, of_code in weights.items() if name in late}
+        # Rows that were adjusted to marginals may have left the condition.
+        kept = {
+            name: of_code if name in late else (of_code > 0).astype(np.float64)
+            for name, of_code in weights.items()
+        }
         early = {name: of_code for name, of_code in weights.items() if name not in late}
         try:
             return conditioned(model, early).model if early else model, kept

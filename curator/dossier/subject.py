@@ -346,7 +346,7 @@ def column_of(attribute: Attribute) -> Column:
             return Column(name, "boolean", missing=missing)
         case CodedAttribute():
             return Column(name, "integer", minimum="0", maximum=str(attribute.n - 1))
-        case NumericAttribute():
+        case NumericAttribute(texts=()):
             kind = "integer" if attribute.integer else "number"
             low, high = ("", "") if attribute.minimum is None else map("{:.12g}".format, attribute.ends)
             return Column(name, kind, minimum=low, maximum=high, missing=missing)

@@ -20,20 +20,20 @@ def even_groups(attribute: Attribute) -> tuple[int, ...] | None:
     """Groups of about equally many neighbouring bins; None if there are few."""
     bins = bins_of(attribute)
     assert bins is not None
-    size = attribute.size - bins.nullable
+    size = len(bins.cells)
     if size <= MOST_CODE_GROUPS:
         return None
     groups = (np.arange(size) * MOST_CODE_GROUPS // size).tolist()
-    return (*groups, *([MOST_CODE_GROUPS] * bins.nullable))
+    return (*groups, *range(MOST_CODE_GROUPS, MOST_CODE_GROUPS + bins.others))
 
 
-def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: bool) -> tuple[int, ...] | None:
+def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: int) -> tuple[int, ...] | None:
     """Groups of about equal mass of neighbouring codes, or frequent categories and all others.
 
     Args:
         mass: how frequent each code is, not negative, shape (codes,).
         ordered: whether the codes have an order.
-        apart: whether the last code stands apart from it.
+        apart: so many codes at the end stand apart from it.
 
     Returns:
         The group of each code; None if there are few codes.
@@ -49,7 +49,7 @@ def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: bool) -> tup
     share = np.cumsum(mass[:size]) / max(mass[:size].sum(), 1e-300)
     cut = np.minimum((share * MOST_CODE_GROUPS * (1 - 1e-9)).astype(np.int64), MOST_CODE_GROUPS - 1)
     _, groups = np.unique(cut, return_inverse=True)
-    return (*groups.tolist(), *([int(groups.max()) + 1] * apart))
+    return (*groups.tolist(), *(int(groups.max()) + 1 + np.arange(apart)).tolist())
 
 
 def column_of_groups(
@@ -62,8 +62,10 @@ def column_of_groups(
     for group in range(max(groups) + 1):
         members = np.flatnonzero(codes == group)
         if bins is not None:
-            missing = bins.nullable and members[0] == attribute.size - 1
-            label = "missing" if missing else f"from {bins.reach[members[0], 0]:.10g}"
+            beside = members[0] - len(bins.cells)
+            label = (
+                f"from {bins.reach[members[0], 0]:.10g}" if beside < 0 else [*bins.texts, "missing"][beside]
+            )
         elif isinstance(attribute, CategoricalAttribute):
             last = group == max(groups) and len(members) > 1
             label = OTHERS if last else list(attribute.codes)[members[0]]

@@ -222,7 +222,7 @@ def with_groups(family: Family, name: str, release: Release) -> Family:
         if family.children(name) and attribute.name not in family.numbers(name):
             ordered, bins = family.has_order(name, attribute), bins_of(attribute)
             mass = np.maximum(release.model.marginal((attribute.name,)), 0)
-            groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
+            groups = groups_by_mass(mass, ordered, bins.others if bins else int(ordered))
             if groups is not None:
                 found[attribute.name] = groups
     return family.with_table(replace(family[name], groups=found))

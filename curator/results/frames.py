@@ -81,7 +81,7 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):
             return pd.Series(values, dtype="boolean")
-        case NumericAttribute(integer=True, nullable=True):
+        case NumericAttribute(integer=True, nullable=True, texts=()):
             return pd.Series(values, dtype="Int64")
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)

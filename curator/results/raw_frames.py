@@ -16,7 +16,7 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.gaps import readable
 from ...common.data.table import Table, code_dtype, encode_table
-from ...common.data.values import ListedTexts, RawColumn, blank_texts
+from ...common.data.values import ListedTexts, RawColumn, blank_texts, text_of
 from ...common.errors import DataError
 
 
@@ -138,6 +138,9 @@ def writable(column: pd.Series) -> pd.Series:
 def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
     match attribute:
         case NumericAttribute():
+            if attribute.texts:
+                texts = [text_of(cell) or None for cell in blank_texts(cells, attribute.missing)]
+                return np.array(texts, dtype=object)
             numbers = attribute.numbers(cells)
             if not attribute.integer:
                 return numbers

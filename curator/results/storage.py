@@ -200,7 +200,7 @@ def _is_spelled(attribute: Attribute) -> bool:
     """Whether texts in a file are another thing to their readers than the values."""
     match attribute:
         case NumericAttribute():
-            return not attribute.format.plain
+            return not (attribute.format.plain or attribute.texts)
         case TimeAttribute():
             return bool(attribute.moments.format)
         case BooleanAttribute():

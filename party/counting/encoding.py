@@ -158,7 +158,7 @@ def _of_numbers(
         case Kind.BOOLEAN:
             read = case([(column, double(1)), (exp.not_(column.copy()), double(0))], exp.null())
             return Encoding({number.name: read}, _finite(attribute, number, missing, found))
-    blanks = attribute.missing if isinstance(attribute, NumericAttribute) else ()
+    listed = (*attribute.missing, *attribute.texts) if isinstance(attribute, NumericAttribute) else ()
     if kind is Kind.TEXT and isinstance(attribute, NumericAttribute) and not attribute.format.plain:
         raise NotExact(
             'it holds text, and "format" in the domain says how numbers are written in it: cast it to a '
@@ -168,7 +168,8 @@ def _of_numbers(
     unreadable = exp.and_(_matches(written, NO_NUMBER), exp.not_(_matches(written, NOT_FINITE)))
     known = exp.not_(number.copy().is_(exp.null()))
     none = case([(known, found), (unreadable, whole(outcome(attribute, "?")))], whole(UNCLEAR))
-    return Encoding(readings, _blank(written, missing, {blank: missing for blank in blanks}, none))
+    codes = {one: outcome(attribute, one) for one in listed}
+    return Encoding(readings, _blank(written, missing, codes, none))
 
 
 def _code_of_number(attribute: NumericAttribute | CodedAttribute, kind: Kind, number: exp.Expr) -> exp.Expr:

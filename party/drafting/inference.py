@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +31,14 @@ from .texts import FEW_TEXTS, OTHER, draft_boolean, draft_identifier, draft_text
 FEW_NUMBERS = 20
 """A column of at most this many different numbers gets a list of categories."""
 
-MOST_MIXED = 200
-"""Numbers among which a frequent text stands are listed as categories if there are so few values."""
-
 _NUMBERS_LISTED = 10
 """So few different numbers are listed, even where few rows share one."""
 
-_FEW_WORDS = 5
-"""A column of numbers may have so many different texts."""
+_MOST_BESIDE = 20
+"""So many different texts may stand beside numbers."""
 
 _ODD = 0.01
-"""Texts that at most this share of the rows hold among numbers count as missing values."""
+"""The rarest texts among numbers, of at most this share of the rows, count as missing values."""
 
 _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 """DuckDB's types of lists, structures and bytes."""
@@ -170,6 +168,12 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
         return {"type": "text", "drop": True}, ["lists, structures or bytes, which no release can hold"]
     kept, odd = _readable(profile)
     entry, remarks = _kind(kept)
+    if kept.beside and entry["type"] == "numeric":
+        entry["texts"] = list(kept.beside)
+        remarks.append(f"{kept.beside_rows} of {profile.rows} rows hold a text beside the numbers; check it")
+    elif kept.beside:
+        kept = replace(kept, blanks=(*kept.blanks, *kept.beside), beside=(), beside_rows=0)
+        entry, remarks = _kind(kept)
     remarks += odd
     if entry["type"] in ("identifier", "text"):
         return entry, remarks
@@ -194,18 +198,14 @@ def _readable(profile: Profile) -> tuple[Profile, list[str]]:
     if not len(known.words):
         return known, []
     if numbers > FEW_NUMBERS and not _are_codes(known):
-        odd = known.rows_of(known.words)
-        if odd <= _ODD * known.value_count:
-            return known.without_odd(known.words), [
-                f"{odd} of {profile.rows} rows hold text where the others hold numbers; they count as missing"
-            ]
-        if len(known.words) <= _FEW_WORDS:
-            if _is_mixed(known):
-                return known, []
-            return known.without(known.words), [
-                "a text that many rows hold stands among too many numbers for a list of categories; no "
-                "synthetic row will hold it"
-            ]
+        odd = _rarest(known, _ODD * known.value_count)
+        kept = known.without_odd(odd)
+        rows = kept.unread - known.unread
+        if len(kept.words) <= _MOST_BESIDE:
+            remark = (
+                f"{rows} of {profile.rows} rows hold text where others hold numbers; they count as missing"
+            )
+            return kept.with_beside(kept.words), [remark] if rows else []
     if known.distinct == profile.distinct:
         return profile, []
     if draft_boolean(known) is not None or draft_date(known)[0] is not None or draft_clock(known) is not None:
@@ -213,13 +213,13 @@ def _readable(profile: Profile) -> tuple[Profile, list[str]]:
     return profile, []
 
 
-def _is_mixed(profile: Profile) -> bool:
-    """Whether few texts that many rows hold stand among numbers that can be listed."""
-    numbers, rows = profile.values
-    if not 0 < len(profile.words) <= _FEW_WORDS or not FEW_NUMBERS < len(numbers) <= MOST_MIXED:
-        return False
-    dense = np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 2 * len(numbers)
-    return bool(dense or rows.sum() >= 5 * len(numbers))
+def _rarest(profile: Profile, rows: float) -> list[str]:
+    """The rarest texts among numbers, of so many rows together at most."""
+    counts = profile.counts[np.isnan(profile.numbers)]
+    rising = np.argsort(counts, kind="stable")
+    few = int(np.searchsorted(np.cumsum(counts[rising]), rows, "right"))
+    found: list[str] = profile.words[rising[:few]].tolist()
+    return found
 
 
 def _are_codes(profile: Profile) -> bool:
@@ -247,11 +247,6 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
             "key if it names the person of each row",
         ]
     numbers = len(profile.values[0])
-    if _is_mixed(profile):
-        rows = profile.rows_of(profile.words)
-        return draft_texts(profile, MOST_MIXED)[0], [
-            f"{rows} of {profile.rows} rows hold text among numbers: each number is a category of its own"
-        ]
     if _are_codes(profile) and profile.distinct > FEW_TEXTS:
         found, doubts = draft_number(profile.with_zeros_in_front())
     elif len(profile.words):

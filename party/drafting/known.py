@@ -150,7 +150,17 @@ def is_known(name: str) -> bool:
     return any(_words(name) & set(names.split()) for names in known)
 
 
-_WRITTEN = ("nullable", "missing", "unreadable", "decimals", "multiple_of", "format", "true", "false")
+_WRITTEN = (
+    "nullable",
+    "missing",
+    "texts",
+    "unreadable",
+    "decimals",
+    "multiple_of",
+    "format",
+    "true",
+    "false",
+)
 
 
 def _words(name: str) -> set[str]:

@@ -46,6 +46,8 @@ class Profile:
         blanks: texts that are taken as missing values, and occur.
         unread: number of rows of other texts that are left out of `texts`: what the column holds cannot be
             read from them.
+        beside: texts that stand beside the numbers, and are left out of `texts`.
+        beside_rows: number of rows of these.
     """
 
     name: str
@@ -57,6 +59,8 @@ class Profile:
     notation: str
     blanks: tuple[str, ...] = ()
     unread: int = 0
+    beside: tuple[str, ...] = ()
+    beside_rows: int = 0
 
     @property
     def value_count(self) -> int:
@@ -66,7 +70,7 @@ class Profile:
     @property
     def nullable(self) -> bool:
         """Whether a row has no value."""
-        return self.value_count < self.rows
+        return self.value_count + self.beside_rows < self.rows
 
     @property
     def distinct(self) -> int:
@@ -109,6 +113,12 @@ class Profile:
         """The same column without these texts, which are not listed."""
         found = self._among(texts)
         return replace(self._of(~found), unread=self.unread + int(self.counts[found].sum()))
+
+    def with_beside(self, texts: Collection[str]) -> Profile:
+        """The same column of numbers, beside which these texts stand."""
+        found = self._among(texts)
+        listed = tuple(sorted(self.texts[found]))
+        return replace(self._of(~found), beside=listed, beside_rows=int(self.counts[found].sum()))
 
     def _among(self, texts: Collection[str]) -> NDArray[np.bool_]:
         known = set(texts)

@@ -185,6 +185,8 @@ def _values(entry: Mapping[str, Any]) -> str:
             said = [_range(entry)]
     if atoms := entry.get("atoms"):
         said.append(f"{_list_values(atoms)} as values of their own")
+    if texts := entry.get("texts"):
+        said.append(f"or {_list_values(texts)}")
     if "decimals" in entry:
         said.append(f"decimals: {entry['decimals']}")
     if "multiple_of" in entry:
@@ -233,10 +235,10 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
             return read, "that no gap lies outside of these bounds"
         case "date" | "timestamp":
             return f"years, granularity, format, {missing}", "that no value lies outside of these years"
-    of = [key for key in ("atoms", "scale", "decimals", "multiple_of", "format") if key in entry]
+    of = [key for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "format") if key in entry]
     read = ", ".join(["bounds", *(_NAMED.get(key, key) for key in of), missing])
     return read, "that no value lies outside of these bounds" + (
-        ", and which values are frequent" if entry.get("atoms") else ""
+        ", and which values are frequent" if entry.get("atoms") or entry.get("texts") else ""
     )
 
 

@@ -146,18 +146,17 @@ def has_odd_numbers(profile: Profile) -> bool:
     )
 
 
-def draft_texts(profile: Profile, few: int = FEW_TEXTS) -> tuple[dict[str, Any], list[str]]:
+def draft_texts(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     """Drafts the entry of a column of texts that is none of the other kinds.
 
     Args:
         profile: of the column.
-        few: so many different texts are listed, unless most rows have one of their own.
 
     Returns:
         Categories for few texts, open categories for many, or dropped text; and remarks for the owner.
     """
     own = profile.distinct > max(_TEXTS_LISTED, 0.5 * profile.value_count)
-    if profile.distinct <= few and not own:
+    if profile.distinct <= FEW_TEXTS and not own:
         listed = sorted(profile.texts, key=natural)
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
         remarks = [_PERHAPS_MISSING] if any(map(is_absent, listed)) else []

@@ -183,10 +183,11 @@ def _indicators(table: Table) -> Any:
         bins = bins_of(attribute)
         if bins is not None:
             held = len(bins.cells)
-            missing = codes == held
-            places.append(width + missing)
-            values.append(np.where(missing, 1.0, codes / max(1, held - 1)))
-            width += 1 + bins.nullable
+            # A text or a missing value has a feature of its own.
+            beside = np.maximum(0, codes - held + 1)
+            places.append(width + beside)
+            values.append(np.where(beside > 0, 1.0, codes / max(1, held - 1)))
+            width += 1 + bins.others
         else:
             places.append(width + codes)
             values.append(np.ones(len(codes)))

@@ -75,7 +75,14 @@ class Column:
         return _plain(read, False), np.append(np.arange(read.size - 1), usual)
 
 
-def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: Sequence[float]) -> Attribute:
+def numbers(
+    name: str,
+    kind: Numbers,
+    unit: float | None,
+    found: Range,
+    atoms: Sequence[float],
+    texts: Sequence[str] = (),
+) -> Attribute:
     """How a column of numbers is read.
 
     Args:
@@ -84,6 +91,7 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         unit: they are multiples of it, as far as floats can tell; None for any.
         found: where they are.
         atoms: values with a mass of their own, increasing.
+        texts: those that stand beside the numbers.
     """
     low, high = found.low, found.high
     largest, notation = max(abs(low), abs(high)), Notation(kind.notation)
@@ -115,6 +123,7 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         multiple_of=unit,
         unreadable="missing",
         format=notation,
+        texts=tuple(texts),
     )
 
 
@@ -281,7 +290,7 @@ def trim_bins(
     )
     within = np.where(single, cells[:, 0], np.clip(cells[:, 0], fewer.minimum, fewer.maximum))
     codes = np.searchsorted(fewer.cells[:, 0], within, side="right") - 1
-    return fewer, np.append(codes, len(fewer.cells)).astype(np.int64)
+    return fewer, np.append(codes, len(fewer.cells) + np.arange(attribute.others)).astype(np.int64)
 
 
 def _multiple(number: float, unit: float) -> float:

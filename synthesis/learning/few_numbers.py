@@ -20,7 +20,7 @@ from .ranges import LIKELY_BEYOND, Range, Ruler, extend_end
 _COUNTED_ALONE = 256
 """So many cells can be counted alone."""
 
-_MOST_NUMBERS = 64
+MOST_NUMBERS = 64
 """So many numbers are few."""
 
 _SCALE = 12
@@ -157,7 +157,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, vote: Vote, asking: Asking) -
     shown = _multiples(numbers, unit)
     shown[[0, -1]] = False
     held = _cells_with_rows(counts, shown)
-    if not 0 < len(held) <= _MOST_NUMBERS:
+    if not 0 < len(held) <= MOST_NUMBERS:
         return None
     missing = tells_missing(vote.missing > 0, float(counts.values[-1]), counts.sigma)
     known = np.append(held, ruler.cells) if missing else held

@@ -16,6 +16,7 @@ from .forms.date_forms import MAYBE_CODES
 from .forms.forms import (
     CODE,
     CODES,
+    COMPARED,
     DECIMALS,
     FORMS,
     MISSING,
@@ -172,10 +173,12 @@ def _number_or_date(votes: NDArray[np.float64], clear: NDArray[np.float64], leas
     """
     needed = least * clear[FILLED].sum()
     numbers, dates = clear[FAMILIES["number"]].sum(), clear[FAMILIES["date"]].sum()
-    if numbers > needed:
+    compared = clear[FAMILIES[COMPARED]].sum()
+    if numbers > 0 and numbers + compared > needed:
         kind = _numbers(_notation(votes, clear), votes, clear)
         # Others, such as 2A among 13 and 75, are none of this column.
-        return kind if _of_notation(kind.notation, clear).sum() > needed or is_of_unknown_unit(kind) else None
+        held = _of_notation(kind.notation, clear).sum() + compared > needed
+        return kind if held or is_of_unknown_unit(kind) else None
     return _times(votes, clear) if dates > needed else None
 
 

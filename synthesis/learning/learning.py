@@ -18,13 +18,14 @@ from ...common.forms.spelling import thousands_in
 from .asking import PRESENT, Asking, Rows
 from .cells import Cells
 from .columns import OTHER, Column, categories
+from .few_numbers import MOST_NUMBERS
 from .forms.forms import FIRST
 from .kind import Numbers, Texts, Times, Words
 from .kinds import Vote, is_of_unknown_unit, kind_voted
 from .of_numbers import learned_numbers
 from .of_texts import different_texts, is_many, learned_labels, learned_texts, learned_words
 from .of_times import learned_times
-from .private_counts import PrivateCounts
+from .private_counts import Noisy, PrivateCounts
 
 _VOTES = 0.15
 """Share of the budget for the votes of all columns; the rest is shared by the columns."""
@@ -102,10 +103,16 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     asking = Asking(cells, counts, rows, left / max(1, len(costly)))
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts)}
     different = different_texts(asking, texts)
-    many = {name: vote.instead for name, vote in votes.items() if name in texts and is_many(different[name])}
-    votes |= {name: vote for name, vote in many.items() if vote is not None}
+    many = {
+        name: vote.instead
+        for name, vote in votes.items()
+        if name in texts
+        and vote.instead is not None
+        and (is_many(different[name]) or _are_numbers(asking, vote.instead, different[name], each))
+    }
+    votes |= many
     kinds = {name: vote.kind for name, vote in votes.items()}
-    texts = {name: kind for name, kind in texts.items() if many.get(name) is None}
+    texts = {name: kind for name, kind in texts.items() if name not in many}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
     times = {name: kind for name, kind in kinds.items() if isinstance(kind, Times)}
     found: dict[str, Column | Unmodelled | None] = {**described}
@@ -139,6 +146,16 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     )
 
 
+def _are_numbers(asking: Asking, vote: Vote, different: Noisy, delta: float) -> bool:
+    """Whether a column that may be one of numbers may have too many texts for a list of most of them.
+
+    In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too.
+    """
+    most = float(different.values[0]) + PRESENT * different.sigma
+    rare = most * asking.counts.findable(asking.share, delta) > vote.filled
+    return isinstance(vote.kind, Numbers) and (rare or most > MOST_NUMBERS)
+
+
 def _takes_delta(vote: Vote) -> bool:
     """Whether values of single rows may be found in a column, with a small probability."""
     return isinstance(vote.kind, (Numbers, Texts))
@@ -147,7 +164,7 @@ def _takes_delta(vote: Vote) -> bool:
 def _lists_texts(one: Column | Unmodelled | None) -> bool:
     """Whether a column lists texts, so that those among its numbers are not missing."""
     if not isinstance(one, Column) or not isinstance(one.reading, CategoricalAttribute):
-        return False
+        return isinstance(one, Column) and bool(getattr(one.reading, "texts", ()))
     return any(
         isinstance(category, str) for category in one.reading.categories if category not in ("", OTHER)
     )

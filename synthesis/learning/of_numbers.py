@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.texts import is_label
 from ...common.data.attributes.unmodelled import Identifier
+from ...common.data.values import read_numbers
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
@@ -90,7 +91,9 @@ def learned_numbers(
         if unit is not None and name in plain - naming and may_be_few(found[name], unit)
     }
     missing = {name: vote.missing > 0 for name, vote in votes.items()}
-    texts = partial(_texts_beside, asking, kinds, delta)
+    # Of a column of texts and masses each has a half.
+    each = {name: delta / (2 if vote.others else 1) for name, vote in votes.items()}
+    texts = partial(_texts_beside, asking, kinds, each)
     few = few_numbers(asking, values, single, found, votes, REST, texts)
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
@@ -105,8 +108,14 @@ def learned_numbers(
             counted = Measurement(View((name,)), one.counts, sigma, cost, sigmas=one.sigmas)
             columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
         else:
+            others = votes[name].others > 0
+            # Where grids around the records have taken theirs, texts and masses share one part.
+            share = MASSES / (1 + (others and found[name].zoomed))
+            beside = texts(name, share * asking.share)[0] if others else []
             masses = (
-                {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
+                {}
+                if name in single
+                else _masses(asking, name, values[name], units[name], found[name], share, each[name])
             )
             rest = votes[name].filled - sum(masses.values())
             if (
@@ -117,21 +126,27 @@ def learned_numbers(
                 most = sorted(masses).index(max(masses, key=masses.__getitem__))
                 most = -1 if missing[name] and votes[name].others else most
                 unlisted = max(0.0, rest) + SURE_UNSEEN * votes[name].deviation
-                listed = listed_numbers(name, sorted(masses), most, missing[name], bare=kind.bare)
+                listed = listed_numbers(name, sorted(masses), most, missing[name], beside, bare=kind.bare)
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
-                reading = numbers(name, kind, units[name], found[name], sorted({*masses, *kind.codes}))
+                atoms = sorted({*masses, *kind.codes})
+                reading = numbers(name, kind, units[name], found[name], atoms, beside)
                 columns[name] = Column(reading, missing[name], signed=kind.signed)
     return columns
 
 
 def _texts_beside(
-    asking: Asking, kinds: Mapping[str, Numbers], delta: float, name: str, cost: float
+    asking: Asking, kinds: Mapping[str, Numbers], delta: Mapping[str, float], name: str, cost: float
 ) -> tuple[list[str], Noisy]:
-    """The frequent texts among the numbers of a column, such as K among grades, and their rows."""
+    """The frequent texts among the numbers of a column, such as K among grades or <5, and their rows."""
     texts, rows = asking.cells.texts_beside(name, kinds[name])
-    listed = [place for place, text in enumerate(texts) if is_label(text) and text not in (*BLANKS, OTHER)]
-    places, noisy = asking.counts.frequent("texts", name, lambda: rows[listed], cost, delta)
+    _, unreadable = read_numbers(name, np.array(texts, dtype=object), Notation(kinds[name].notation))
+    listed = [
+        place
+        for place, text in enumerate(texts)
+        if unreadable[place] and is_label(text) and text not in (*BLANKS, OTHER)
+    ]
+    places, noisy = asking.counts.frequent("texts", name, lambda: rows[listed], cost, delta[name])
     return [texts[listed[place]] for place in places.tolist()], noisy
 
 
@@ -141,17 +156,18 @@ def _masses(
     values: partial[NDArray[np.float64]],
     unit: float | None,
     found: Range,
+    share: float,
     delta: float,
 ) -> dict[float, float]:
     """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.is_skewed:
         return {}
     zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
-    if found.fullest < asking.counts.findable(MASSES * asking.share, delta):
+    if found.fullest < asking.counts.findable(share * asking.share, delta):
         return zero
     known = values()
     numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
-    places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
+    places, noisy = asking.counts.frequent("masses", name, lambda: rows, share * asking.share, delta)
     kept = np.argsort(-noisy.values, kind="stable")[:_LEARNED_ATOMS]
     return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
 

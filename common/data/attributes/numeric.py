@@ -14,7 +14,7 @@ from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without
 from ..binning.lattice import Lattice
 from ..binning.scale import Scale
 from ..binning.spread import Spread
-from ..values import RawColumn, blank_texts, read_numbers
+from ..values import RawColumn, blank_texts, compose, places_of_texts, read_numbers
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ UNREADABLE = ("error", "missing")
 class NumericAttribute(Attribute):
     """A column of numbers, divided into bins and atoms.
 
-    Codes are in the order of the values; a missing value has the last code. Bins are closed below, and the
-    last also above. Integer bins divide minimum..maximum into runs of integers of nearly equal length; others
-    are of equal width on the scale, unless `edges` are given. An atom is a value with a code of its own; it
-    divides the bin in which it lies.
+    Codes are in the order of the values; listed texts have the next ones, and a missing value the last. Bins
+    are closed below, and the last also above. Integer bins divide minimum..maximum into runs of integers of
+    nearly equal length; others are of equal width on the scale, unless `edges` are given. An atom is a value
+    with a code of its own; it divides the bin in which it lies.
 
     Attributes:
         name: name of the column.
@@ -63,6 +63,8 @@ class NumericAttribute(Attribute):
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
+        texts: texts that may stand in place of a number, such as <5, each with a code of its own; then all
+            values are texts.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
         missing: see `Attribute`.
     """
@@ -80,12 +82,14 @@ class NumericAttribute(Attribute):
     outside: str = field(default="clip", kw_only=True)
     unreadable: str = field(default="error", kw_only=True)
     format: Notation = field(default=PLAIN, kw_only=True)
+    texts: tuple[str, ...] = field(default=(), kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
         check_missing(self.name, self.missing)
+        self._check_texts()
         self._check_numbers()
         self._check_policies()
         if self.minimum is None or self.maximum is None:
@@ -122,6 +126,17 @@ class NumericAttribute(Attribute):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
         if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
             raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
+
+    def _check_texts(self) -> None:
+        if not isinstance(self.texts, tuple) or not all(isinstance(text, str) for text in self.texts):
+            raise self._error('texts is a list of texts beside the numbers, such as "<5"; fix the domain')
+        if len({*map(compose, self.texts), *self.missing}) < len(self.texts) + len({*self.missing}):
+            raise self._error("a text is listed twice among texts and missing; list it once")
+        read, unreadable = read_numbers(self.name, np.array(self.texts, dtype=object), self.format)
+        if np.isnan(read)[~unreadable].any() or np.isfinite(read).any():
+            raise self._error(
+                "a number or an empty text stands among texts; list it as an atom or leave it out"
+            )
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -174,8 +189,13 @@ class NumericAttribute(Attribute):
 
     @property
     def size(self) -> int:
-        """The number of bins and atoms, plus one for a missing value if nullable."""
-        return len(self.cells) + int(self.nullable)
+        """The number of bins and atoms, and of texts, plus one for a missing value if nullable."""
+        return len(self.cells) + self.others
+
+    @property
+    def others(self) -> int:
+        """The number of codes after those of numbers: of texts, and of a missing value."""
+        return len(self.texts) + int(self.nullable)
 
     @property
     def open(self) -> bool:
@@ -197,8 +217,11 @@ class NumericAttribute(Attribute):
         return self._read(values)[0]
 
     def read(self, values: RawColumn) -> Reading:
-        """The bin or atom of each number; the last code for a missing value."""
+        """The bin or atom of each number, the code of each text; the last code for a missing value."""
+        listed = places_of_texts(values, self.texts)
         numbers, unreadable = self._read(values)
+        written = listed >= 0
+        unreadable &= ~written
         finite = np.isfinite(numbers)
         outside = finite & self._outside(numbers)
         found = {
@@ -206,7 +229,7 @@ class NumericAttribute(Attribute):
             "infinite": (self.unreadable, np.isinf(numbers)),
             "outside": (self.outside, outside),
             "fraction": (self.unreadable, finite & self._fractions(numbers)),
-            "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable),
+            "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable & ~written),
         }
         blank = [rows for policy, rows in found.values() if policy == "missing"]
         counted = {
@@ -219,7 +242,8 @@ class NumericAttribute(Attribute):
             counted["rounded"] = off & ~outside & ~np.isin(numbers, self.atoms)
         starts = self.cells[:, 0]
         codes = np.searchsorted(starts[1:], np.where(outside, self._clip(numbers), numbers), "right")
-        codes[~finite | counted["blanked"]] = len(starts)
+        codes[~finite | counted["blanked"]] = self.size - 1
+        codes[written] = len(starts) + listed[written]
         refused = {key: (rows, _REASONS[key]) for key, (policy, rows) in found.items() if policy == "error"}
         return Reading(codes.astype(np.int64), counted, refused)
 
@@ -239,7 +263,8 @@ class NumericAttribute(Attribute):
         return numbers != np.floor(numbers) if whole else np.zeros(len(numbers), dtype=np.bool_)
 
     def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        numbers, unreadable = read_numbers(self.name, blank_texts(values, self.missing), self.format)
+        blank = (*self.missing, *self.texts)
+        numbers, unreadable = read_numbers(self.name, blank_texts(values, blank), self.format)
         return numbers if self.multiple_of is None else Lattice(self.multiple_of).snap(numbers), unreadable
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -258,17 +283,39 @@ class NumericAttribute(Attribute):
     ) -> NDArray[Any]:
         """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN.
 
-        Within bins numbers follow the shape of the histogram (`Spread`).
+        Within bins numbers follow the shape of the histogram (`Spread`). Where texts are listed, all values
+        are texts; missing is None.
         """
         cells = self.spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
-        missing = codes == cells
-        numbers = self.spread.draw(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
-        return self.of_numbers(numbers, missing)
+        held = np.where(codes >= cells, 0, codes).astype(np.int64)
+        return self.of_codes(codes, self.spread.draw(held, counts[:cells], rng))
+
+    def of_codes(self, codes: NDArray[np.integer[Any]], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        """Values as `decode` gives them.
+
+        Args:
+            codes: shape (N,).
+            numbers: the number of each code that stands for some, shape (N,); they are overwritten.
+        """
+        no_number = codes >= len(self.cells)
+        if not self.texts:
+            return self.of_numbers(numbers, no_number)
+        listed = np.array([*self.texts, None], dtype=object)[codes[no_number] - len(self.cells)]
+        known = self.format.round_as_written(numbers[~no_number])
+        values = np.full(len(codes), None, dtype=object)
+        values[no_number] = listed
+        # Fractions without a format are written as in a column of numbers alone, as 3.0.
+        values[~no_number] = (
+            self.format.texts_of(known)
+            if self.integer or self.format != PLAIN
+            else known.astype(str).astype(object)
+        )
+        return values
 
     def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[Any]:
-        """Numbers as `decode` gives them.
+        """Numbers as `decode` gives them where no texts are listed.
 
         Args:
             numbers: shape (N,); they are overwritten.
@@ -282,7 +329,7 @@ class NumericAttribute(Attribute):
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded numbers as text in the format; None if missing."""
-        if self.format == PLAIN:
+        if self.format == PLAIN or self.texts:
             return values
         numbers = values.astype(np.float64)
         missing = np.isnan(numbers)
@@ -331,8 +378,9 @@ class NumericAttribute(Attribute):
             form["unreadable"] = self.unreadable
         if self.format != PLAIN:
             form["format"] = self.format.pattern
-        if self.missing:
-            form["missing"] = list(self.missing)
+        for key in ("texts", "missing"):
+            if getattr(self, key):
+                form[key] = list(getattr(self, key))
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> NumericAttribute:

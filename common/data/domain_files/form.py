@@ -36,6 +36,7 @@ _NUMERIC = {
     "atoms": Key(ListOf(Number()), "Values of their own beside the bins."),
     "decimals": Key(whole(0, 15), "Decimal places of all values; excludes multiple_of."),
     "multiple_of": Key(Either((POSITIVE, Null())), "A number of which all values are multiples."),
+    "texts": Key(TEXTS, "Texts with codes of their own beside the numbers, such as <5."),
     **_COUNTED,
 }
 _MOMENTS = {

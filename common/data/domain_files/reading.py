@@ -123,6 +123,7 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
         format=Notation(form.get("format", PLAIN.pattern)),
+        texts=tuple(form.get("texts", ())),
         missing=tuple(form.get("missing", ())),
         reviewed=form.get("reviewed", True),
     )

@@ -85,7 +85,8 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
     chosen = rows & joint.holds(aggregate.where)
     if isinstance(aggregate.of, str):
         axis, pieces = joint.axes[aggregate.of], joint.pieces[aggregate.of]
-        chosen &= ~axis.missing[pieces]
+        counted_only = aggregate.kind in (Kind.COUNT, Kind.DISTINCT)
+        chosen &= ~(axis.missing if counted_only else axis.unnumbered)[pieces]
         if aggregate.kind is Kind.DISTINCT:
             selected = (*_selecting(query), *comparisons(aggregate.where))
             change = unseen.of_rows(grouped, chosen, selected, query.columns_of_groups)

@@ -37,12 +37,18 @@ class Axis(ABC):
         codes: code of each piece, shape (p,), increasing.
         shares: share of its code that each piece has, shape (p,).
         missing: whether it is a missing value, shape (p,).
+        unnumbered: whether it is no number of a column of numbers: a missing value, or a text beside them.
     """
 
     name: str
     codes: NDArray[np.int64]
     shares: Array
     missing: Truth
+
+    @property
+    def unnumbered(self) -> Truth:
+        """See above."""
+        return self.missing
 
     @abstractmethod
     def equal(self, value: Literal) -> Truth:
@@ -218,19 +224,29 @@ class NumberAxis(Axis):
             part = getattr(comparison, "part", None)
             if part is not None:
                 cuts |= {Cut(float(start), False) for start in starts_of(attribute, part)}
+            elif isinstance(comparison, Equal) and text_of(comparison.value) in bins.texts:
+                continue
             elif isinstance(comparison, Equal):
                 cuts |= {self._cut(comparison.value, also) for also in (False, True)}
             elif isinstance(comparison, Below):
                 cuts.add(self._cut(comparison.value, comparison.also))
         self.cuts = sorted(cuts)
         self.pieces: Pieces = divide(bins, counts, self.cuts)
-        nullable = int(bins.nullable)
-        self.codes = np.append(self.pieces.codes, [len(bins.cells)] * nullable)
-        self.shares = np.append(self.pieces.shares, [1.0] * nullable)
-        self.missing = self.codes == len(bins.cells)
+        beside = np.arange(len(bins.cells), attribute.size)
+        self.codes = np.append(self.pieces.codes, beside)
+        self.shares = np.append(self.pieces.shares, np.ones(len(beside)))
+        self.missing = self.codes >= len(bins.cells) + len(bins.texts)
+
+    @property
+    def unnumbered(self) -> Truth:
+        """See `Axis`."""
+        return self.codes >= len(self.bins.cells)
 
     def equal(self, value: Literal) -> Truth:
         """See `Axis`."""
+        if (text := text_of(value)) in self.bins.texts:
+            same: Truth = self.codes == len(self.bins.cells) + self.bins.texts.index(text)
+            return same
         return self.below(value, True) & ~self.below(value, False)
 
     def below(self, value: Literal, also: bool) -> Truth:
@@ -277,7 +293,7 @@ class NumberAxis(Axis):
     def labels(self) -> list[Any]:
         """See `Axis`."""
         spans = [self._span(*bounds) for bounds in self.bins.written(self.bins.reach).tolist()]
-        return [*spans, *[None] * int(self.bins.nullable)]
+        return [*spans, *self.bins.texts, *[None] * int(self.bins.nullable)]
 
     def _span(self, least: float, most: float) -> Any:
         match self.attribute:
@@ -311,7 +327,7 @@ class NumberAxis(Axis):
         return Cut(_number(self.name, value), also)
 
     def _with_missing(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
-        return np.append(values, np.full(int(self.bins.nullable), missing, dtype=values.dtype))
+        return np.append(values, np.full(self.bins.others, missing, dtype=values.dtype))
 
 
 def _number(name: str, value: Literal) -> float:

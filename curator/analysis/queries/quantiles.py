@@ -26,12 +26,12 @@ def quantiles(grouped: Grouped, axis: Axis, of: Truth, probability: float) -> li
     Args:
         grouped: groups.
         axis: the column.
-        of: rows that have a part, shape (m,); the column is not missing there.
+        of: rows that have a part, shape (m,); the column has a number there.
         probability: p.
 
     Source: R. S. Woodruff, "Confidence intervals for medians and other position measures" (1952).
     """
-    known = np.flatnonzero(~axis.missing)
+    known = np.flatnonzero(~axis.unnumbered)
     order = known[np.argsort(axis.numbers[known], kind="stable")]
     rank = np.full(len(axis.codes), -1)
     rank[order] = np.arange(len(order))

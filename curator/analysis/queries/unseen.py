@@ -247,7 +247,7 @@ def _distances(axis: Axis, records: Array) -> tuple[float, float, float]:
 
 
 def _usual(axis: Axis, one: Unseen) -> float:
-    at = np.flatnonzero((axis.codes == one.usual) & ~axis.missing)
+    at = np.flatnonzero((axis.codes == one.usual) & ~axis.unnumbered)
     return float(axis.numbers[at].mean()) if len(at) else 0.0
 
 

@@ -15,6 +15,7 @@ from .forms import (
     BY_POINT,
     BY_POINT_ZERO,
     CODE,
+    COMPARED,
     FORMS,
     MISSING,
     NEGATIVE,
@@ -121,7 +122,18 @@ def _is_of(family: str, form: Form) -> bool:
 
 FAMILIES = {
     family: places_where(partial(_is_of, family))
-    for family in ("number", NEGATIVE, BY_POINT, BY_POINT_ZERO, "date", "word", CODE, TEXT, SENTENCE)
+    for family in (
+        "number",
+        NEGATIVE,
+        COMPARED,
+        BY_POINT,
+        BY_POINT_ZERO,
+        "date",
+        "word",
+        CODE,
+        TEXT,
+        SENTENCE,
+    )
 }
 """Family of forms -> their places."""
 

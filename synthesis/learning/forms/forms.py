@@ -130,6 +130,9 @@ CODES = tuple(
 """Negative numbers that stand for answers that there are not, such as refused; each has a form."""
 
 
+COMPARED = "compared"
+"""The family of the form of numbers that others are below or above, such as <5."""
+
 BY_POINT, BY_POINT_ZERO = "by point", "by point, zero last"
 """The families of forms of numbers with a point before three digits, which may divide thousands as in 1.234,
 and of those whose last digit is zero, by notation."""
@@ -140,8 +143,8 @@ class Form:
     """What a cell looks like.
 
     Attributes:
-        family: "missing", "text", "sentence", "number", "negative", "code", "word", "date", or one of numbers
-            with a point before three digits.
+        family: "missing", "text", "sentence", "number", "negative", "compared", "code", "word", "date", or
+            one of numbers with a point before three digits.
         name: the notation of a number, the word, or the format of a date.
         detail: decimals of a number; of a date see `date_forms`.
     """
@@ -198,6 +201,7 @@ FORMS = (
     *(Form(family, notation) for notation in THOUSANDS_BY_POINT for family in (BY_POINT, BY_POINT_ZERO)),
     *(Form("date", form, detail) for form, detail in LAST_DATES),
     *(Form("number", notation, decimals) for notation in LAST_NOTATIONS for decimals in RARE_DETAILS),
+    Form(COMPARED),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -226,6 +230,7 @@ _FAR, _FAR_DIGITS = "\5", "[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{
 _CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
+_COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
 _SEVERAL = re.compile("[09][/:x×*+][09]")
 _PAIRS = re.compile("(?!0x)[09]{1,3}( ?[/:x×*+] ?[09]{1,3}){1,2}|[09]{1,6}[.,](--?|\u2013)")
 
@@ -273,6 +278,9 @@ def _form(shape: str) -> Form:
         return Form("word", shape)
     if _CODE.fullmatch(shape):
         return Form(CODE, PADDED.get(len(shape), ""))
+    compared = _COMPARED.match(shape)
+    if compared is not None and spelling_of(shape[compared.end() :]) is not None:
+        return Form(COMPARED)
     number = _number(shape)
     # The name of a month may stand where units do.
     if number is None or (UNKNOWN in number.name and date_in(shape) is not None):

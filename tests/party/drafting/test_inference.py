@@ -245,20 +245,20 @@ def test_blanks_among_numbers_are_missing_values(tmp_path):
     assert any("11 of 411 rows" in remark for remark in remarks_on(tmp_path, cells))
 
 
-def test_a_text_of_many_rows_among_numbers_that_can_be_listed_is_a_category(tmp_path):
-    cells = ["FALSE"] * 700 + [n % 90 for n in range(300)]
+@pytest.mark.parametrize("numbers", [[n % 90 for n in range(300)], [n / 7 for n in range(300)]])
+def test_texts_of_many_rows_among_numbers_are_listed_beside_them(tmp_path, numbers):
+    cells = ["FALSE"] * 600 + ["<5"] * 100 + ["see Mr Smith"] + numbers
     entry = draft(tmp_path, *cells)
-    assert (entry["type"], len(entry["categories"])) == ("categorical", 91)
-    assert "FALSE" in entry["categories"]
-    assert any("700 of 1000 rows" in remark for remark in remarks_on(tmp_path, cells))
+    assert (entry["type"], entry["texts"]) == ("numeric", ["<5", "FALSE"])
+    assert (entry["unreadable"], entry["nullable"]) == ("missing", True)
+    assert any("700 of 1001 rows" in remark for remark in remarks_on(tmp_path, cells))
+    assert "Smith" not in json.dumps(entry) + json.dumps(remarks_on(tmp_path, cells))
 
 
-def test_numbers_that_seldom_repeat_are_not_listed_for_a_text_among_them(tmp_path):
-    cells = ["FALSE"] * 300 + [n / 7 for n in range(150)]
+def test_a_text_among_dates_of_digits_is_missing(tmp_path):
+    cells = ["unknown"] * 100 + [20200101 + n % 28 + 100 * (n % 12) for n in range(400)]
     entry = draft(tmp_path, *cells)
-    assert (entry["type"], entry["missing"]) == ("numeric", ["FALSE"])
-    assert any("300 of 450 rows" in remark for remark in remarks_on(tmp_path, cells))
-    assert any("no synthetic row will hold it" in remark for remark in remarks_on(tmp_path, cells))
+    assert (entry["type"], entry["missing"], entry["nullable"]) == ("date", ["unknown"], True)
 
 
 def test_a_text_of_few_rows_among_numbers_is_missing_and_stands_in_no_entry(tmp_path):

@@ -119,6 +119,20 @@ def test_texts_that_are_listed_among_few_numbers_are_not_missing(learned):
     assert found.others == ()
 
 
-def test_texts_among_many_numbers_are_missing(learned):
+def test_a_text_of_many_rows_among_many_numbers_is_listed_and_one_of_few_rows_is_missing(learned):
     cells = [f"{number / 10}" if number % 9 else "<5" for number in range(ROWS)]
-    assert learned(pd.DataFrame({"x": cells})).others == ("x",)
+    found = learned(pd.DataFrame({"x": cells}))
+    assert (found.columns["x"].reading.texts, found.others) == (("<5",), ())
+    cells = [f"{number / 10}" if number % 9 else f"about {number}" for number in range(ROWS)]
+    found = learned(pd.DataFrame({"x": cells}))
+    assert (found.columns["x"].reading.texts, found.others) == ((), ("x",))
+
+
+def test_numbers_below_a_limit_may_be_most(learned):
+    cells = [f"{number / 10}" if number % 4 == 0 else "< 0.50" for number in range(ROWS)]
+    assert learned(pd.DataFrame({"x": cells})).columns["x"].reading.texts == ("< 0.50",)
+
+
+def test_numbers_of_few_rows_each_are_no_list_of_texts(learned):
+    cells = [f"{number % 90}" if number % 4 else "90+" for number in range(ROWS)]
+    assert learned(pd.DataFrame({"x": cells})).columns["x"].reading.texts == ("90+",)
