@@ -320,7 +320,7 @@ def _end(attribute: Attribute, bins: NumericAttribute, value: object, last: bool
         return float(attribute.moments.unit_numbers(times)[0])
     number = float(bins.numbers(column)[0])
     if not math.isfinite(number):
-        raise _error(attribute, "expected a number, got something else; fix it")
+        raise _error(attribute, f"expected {bins.values_named}, got something else; fix it")
     return number
 
 

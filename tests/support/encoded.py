@@ -42,6 +42,16 @@ NUMBERS = {
     "fine": {"type": "numeric", "min": 0, "max": 5, "bins": "auto", "nullable": True},
     "fives": {"type": "numeric", "min": 0, "max": 500, "bins": 20, "multiple_of": 5, "integer": True},
     "blank": {"type": "numeric", "min": 0, "max": 50, "bins": 5, "nullable": True, "missing": ["-9", "NA"]},
+    "limits": {
+        "type": "numeric",
+        "min": 0,
+        "max": 50,
+        "bins": 5,
+        "atoms": [5],
+        "texts": ["<5", "n. d.", "ä"],
+        "missing": ["NA"],
+        "nullable": True,
+    },
     "many": {"type": "numeric", "min": 0, "max": 99999, "bins": 100000, "integer": True},
 }
 LISTED = {
@@ -208,7 +218,7 @@ def candidates(name, attribute, kind):
             "ab",
         ]
     else:
-        texts = [text for text in texts if text != "x"]
+        texts = [text for text in texts if text != "x"] + [*attribute.texts]
     return [*texts, None], np.array([*texts, None], dtype=object)
 
 

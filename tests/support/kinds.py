@@ -55,6 +55,7 @@ def numbers(draw):
             outside=["clip", "error", "missing"],
             unreadable=["error", "missing"],
             format=["{} %", "${:,}"],
+            texts=[["<5"], ["n. d.", ">100", "tr\u00e8s peu"]],
         )
     )
 

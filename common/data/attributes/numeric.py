@@ -198,6 +198,11 @@ class NumericAttribute(Attribute):
         return len(self.texts) + int(self.nullable)
 
     @property
+    def values_named(self) -> str:
+        """What it holds, for messages."""
+        return f"a number or one of {', '.join(map(repr, self.texts))}" if self.texts else "a number"
+
+    @property
     def open(self) -> bool:
         """Whether a release has to choose bins before it can measure pairs."""
         return self.bins is None

@@ -324,19 +324,19 @@ class NumberAxis(Axis):
                     f"the column {self.name!r} holds {held}; expected {such}, got {text_of(value)!r}; "
                     "fix the query"
                 )
-        return Cut(_number(self.name, value), also)
+        return Cut(_number(self.name, value, self.bins.values_named), also)
 
     def _with_missing(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         return np.append(values, np.full(self.bins.others, missing, dtype=values.dtype))
 
 
-def _number(name: str, value: Literal) -> float:
+def _number(name: str, value: Literal, expected: str = "a number") -> float:
     try:
         number = float(value) if not isinstance(value, bool) else np.nan
     except ValueError:
         number = np.nan
     if np.isnan(number):
         raise DataError(
-            f"the column {name!r} holds numbers; expected a number, got {text_of(value)!r}; fix the query"
+            f"the column {name!r} holds numbers; expected {expected}, got {text_of(value)!r}; fix the query"
         )
     return number

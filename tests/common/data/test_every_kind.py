@@ -74,8 +74,8 @@ def test_decoded_values_have_the_type_of_their_kind(drawn):
                 assert values.dtype == ("datetime64[us]" if moments.timed else "datetime64[D]")
             case BooleanAttribute():
                 assert known <= {bool}
-            case NumericAttribute(integer=integer):
-                assert known <= {int if integer else float}
+            case NumericAttribute(integer=integer, texts=texts):
+                assert known <= {str if texts else int if integer else float}
             case CategoricalAttribute(categories=categories):
                 assert known <= set(map(type, categories))
             case _:

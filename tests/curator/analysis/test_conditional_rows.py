@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpmosaic
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.analysis import drawing
 from dpmosaic.curator.analysis.conditions import NOT_MISSING
@@ -115,3 +116,27 @@ def test_all_rows_meet_the_condition_and_are_as_plain_rows_that_meet_it(release,
         for value, share in shares[1].items():
             spread = np.sqrt(share * (1 - share) * (1 / 2000 + 1 / len(wanted)))
             assert abs(shares[0].get(value, 0.0) - share) < 6 * spread + 0.005
+
+
+def test_rows_that_are_adjusted_to_pairs_stay_under_a_rare_condition():
+    rng = np.random.default_rng(1)
+    rare = rng.choice(["a", "b", "c"], 5000, p=[0.01, 0.5, 0.49])
+    counts = np.exp(rng.normal(3, 1, 5000)).round()
+    domain = {
+        "code": 5,
+        "rare": ["a", "b", "c"],
+        "count": {
+            "type": "numeric",
+            "min": 0,
+            "max": 3000,
+            "bins": "auto",
+            "integer": True,
+            "scale": "symlog",
+        },
+    }
+    table = pd.DataFrame({"code": rng.integers(0, 5, 5000), "rare": rare, "count": counts})
+    made = dpmosaic.synthesize(table, domain=domain, epsilon=1.0, seed=1)
+    for high in (5, 10, 20):
+        rows = made.generate(3000, where={"rare": "a", "count": (0, high)}, seed=3)
+        assert set(rows["rare"]) == {"a"}
+        assert rows["count"].between(0, high).all()
