@@ -53,10 +53,10 @@ def check_together(domain: Domain, names: Collection[str], who: str = "the domai
                 )
             held = domain[other]
             timed = isinstance(held, TimeAttribute) and not isinstance(held.moments, Clock)
-            if other in seen or not timed:
+            if other in seen or not timed or held.texts:
                 raise DataError(
-                    f"attribute {name!r}: after: expected a column of dates or timestamps that does not come "
-                    f"after {name!r} itself; name another"
+                    f"attribute {name!r}: after: expected a column of dates or timestamps, without texts, "
+                    f"that does not come after {name!r} itself; name another"
                 )
             seen.add(other)
             name = other

@@ -142,10 +142,8 @@ class Decoder:
         missing = codes >= bins.spread.size
         cells = np.where(missing, 0, codes).astype(np.int64)
         numbers = self._in_ranges(name, bins, cells, rng)
-        if isinstance(attribute, NumericAttribute):
-            return attribute.of_codes(codes, numbers)
-        assert isinstance(attribute, (DateAttribute, GapAttribute))
-        return attribute.of_numbers(numbers, missing)
+        assert isinstance(attribute, (NumericAttribute, DateAttribute, GapAttribute))
+        return attribute.of_codes(codes, numbers)
 
     def _in_ranges(
         self, name: str, bins: NumericAttribute, cells: NDArray[np.int64], rng: np.random.Generator

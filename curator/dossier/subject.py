@@ -341,12 +341,14 @@ def _column(domain: Domain | None, name: str) -> Column:
 def column_of(attribute: Attribute) -> Column:
     """What the domain says of a column."""
     name, missing = attribute.name, bool(getattr(attribute, "nullable", False))
+    if attribute.texts:
+        return Column(name, "text", missing=missing)
     match attribute:
         case BooleanAttribute():
             return Column(name, "boolean", missing=missing)
         case CodedAttribute():
             return Column(name, "integer", minimum="0", maximum=str(attribute.n - 1))
-        case NumericAttribute(texts=()):
+        case NumericAttribute():
             kind = "integer" if attribute.integer else "number"
             low, high = ("", "") if attribute.minimum is None else map("{:.12g}".format, attribute.ends)
             return Column(name, kind, minimum=low, maximum=high, missing=missing)

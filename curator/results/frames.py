@@ -74,6 +74,8 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
     """
     match domain[name] if name in domain.names else None:
+        case TimeAttribute() | NumericAttribute() as attribute if attribute.texts:
+            return pd.Series(values, dtype=object)
         case TimeAttribute(moments=Clock(format=form)) as attribute:
             kind = object if form != NUMBERS else "Int64" if attribute.nullable else "int64"
             return pd.Series(attribute.moments.texts_of(values), dtype=kind)
@@ -81,7 +83,7 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):
             return pd.Series(values, dtype="boolean")
-        case NumericAttribute(integer=True, nullable=True, texts=()):
+        case NumericAttribute(integer=True, nullable=True):
             return pd.Series(values, dtype="Int64")
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)

@@ -136,11 +136,11 @@ def writable(column: pd.Series) -> pd.Series:
 
 
 def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
+    if attribute.texts:
+        texts = [text_of(cell) or None for cell in blank_texts(cells, attribute.missing)]
+        return np.array(texts, dtype=object)
     match attribute:
         case NumericAttribute():
-            if attribute.texts:
-                texts = [text_of(cell) or None for cell in blank_texts(cells, attribute.missing)]
-                return np.array(texts, dtype=object)
             numbers = attribute.numbers(cells)
             if not attribute.integer:
                 return numbers

@@ -177,7 +177,9 @@ def _shown_column(
     domain: Domain | None, name: str, column: pd.Series, storage: Mapping[str, Storage]
 ) -> pd.Series:
     attribute = domain[name] if domain is not None and name in domain.names else None
-    if domain is not None and attribute is not None and _is_spelled(attribute):
+    if attribute is not None and attribute.texts:
+        column = column.astype(_TEXT)
+    elif domain is not None and attribute is not None and _is_spelled(attribute):
         cells = attribute.spelled(values_in(domain, column.to_frame(name))[name])
         column = pd.Series(cells, index=column.index, dtype=_type_of_words(attribute))
         if isinstance(attribute, TimeAttribute) and attribute.moments.of_digits:
@@ -200,7 +202,7 @@ def _is_spelled(attribute: Attribute) -> bool:
     """Whether texts in a file are another thing to their readers than the values."""
     match attribute:
         case NumericAttribute():
-            return not (attribute.format.plain or attribute.texts)
+            return not attribute.format.plain
         case TimeAttribute():
             return bool(attribute.moments.format)
         case BooleanAttribute():

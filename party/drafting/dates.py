@@ -132,11 +132,14 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     written = as_written(best.format, texts, best.months, best.days) if best.format else ISO_8601
     if written not in SHORT:
         entry["format"] = written
-    if odd := sum(best.unread.values()):
-        often = odd > (1 - _READ) * sum(rows)
-        entry |= {"nullable": True} | (
-            {"missing": sorted(best.unread)} if often else {"unreadable": "missing"}
+    often = {text for text, n in best.unread.items() if n > (1 - _READ) * sum(rows)}
+    if often:
+        entry["texts"] = sorted(often)
+        remarks.append(
+            f"{profile.rows_of(often)} of {profile.rows} rows hold a text beside the dates; check it"
         )
+    if odd := sum(n for text, n in best.unread.items() if text not in often):
+        entry |= {"nullable": True, "unreadable": "missing"}
         remarks.append(f"{odd} of {profile.rows} rows hold no date in this format; they count as missing")
     return entry, remarks
 

@@ -52,7 +52,9 @@ def following_dates(
         The new entry of each such column: its gap to the column to which it is nearest.
     """
     # A date of many rows, such as 9999-12-31, stands for something else.
-    dates = (a for a in attributes.values() if isinstance(a, DateAttribute) and not a.units.atoms)
+    dates = (
+        a for a in attributes.values() if isinstance(a, DateAttribute) and not (a.units.atoms or a.texts)
+    )
     chosen = {
         one.name: one for one in islice(dates, _MOST_DATE_COLUMNS) if one.moments.to_json()["type"] != "clock"
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,15 +167,12 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
         return {"type": "text", "drop": True}, ["lists, structures or bytes, which no release can hold"]
     kept, odd = _readable(profile)
     entry, remarks = _kind(kept)
-    if kept.beside and entry["type"] == "numeric":
-        entry["texts"] = list(kept.beside)
-        remarks.append(f"{kept.beside_rows} of {profile.rows} rows hold a text beside the numbers; check it")
-    elif kept.beside:
-        kept = replace(kept, blanks=(*kept.blanks, *kept.beside), beside=(), beside_rows=0)
-        entry, remarks = _kind(kept)
     remarks += odd
     if entry["type"] in ("identifier", "text"):
         return entry, remarks
+    if kept.beside:
+        entry["texts"] = list(kept.beside)
+        remarks.append(f"{kept.beside_rows} of {profile.rows} rows hold a text beside the numbers; check it")
     if kept.blanks:
         entry["missing"] = list(kept.blanks)
         rows = profile.rows_of(kept.blanks)
@@ -238,7 +234,9 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         return found, [*remarks, *doubts]
     if (found := draft_clock(profile) or draft_boolean(profile)) is not None:
         return found, [*remarks, *([_OF_HOURS] if found.get("format") in (NUMBERS, PADDED_NUMBERS) else [])]
-    if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
+    # Numbers beside which texts stand are no keys.
+    named = not is_known(profile.name) and not profile.beside
+    if named and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
     if not is_known(profile.name) and names_people(profile):
         return {"type": "text", "drop": True}, [

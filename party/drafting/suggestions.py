@@ -145,8 +145,10 @@ def same_within(whose: Labels, labels: Mapping[str, Labels]) -> list[str]:
 
 def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
     """Numbers, or dates as days; NaN where one is missing; None for other kinds, and beside texts."""
+    if attribute.texts:
+        return None
     if isinstance(attribute, NumericAttribute):
-        return None if attribute.texts else attribute.numbers(cells)
+        return attribute.numbers(cells)
     if isinstance(attribute, DateAttribute):
         times, _ = attribute.moments.read(attribute.name, cells)
         found = times.astype("datetime64[s]").astype(np.float64)

@@ -213,13 +213,7 @@ class Cells:
 
         Times of day and durations are counted from 1970 on, as a `Clock` counts them.
         """
-        zoned = "%z" in kind.format
-        text = _with_offset(self.texts[name]) if zoned else self.texts[name]
-        each = (time_sql(text, form, kind.months, kind.days) for form in (kind.format, *kind.also))
-        read = f"coalesce({', '.join(each)})"
-        if zoned:
-            read = in_utc(read)
-        found = self._query(f"SELECT ({read})::TIMESTAMP AS x FROM file")["x"]
+        found = self._query(f"SELECT ({_time_sql(self.texts[name], kind)})::TIMESTAMP AS x FROM file")["x"]
         return np.ma.filled(found.astype("datetime64[us]"), np.datetime64("NaT"))
 
     def values(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
@@ -230,11 +224,13 @@ class Cells:
         )
         return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
 
-    def texts_beside(self, name: str, kind: Numbers) -> tuple[list[str], NDArray[np.int64]]:
-        """The different texts of a column that are no numbers of a kind, sorted, and their rows; private."""
+    def texts_beside(self, name: str, kind: Numbers | Times) -> tuple[list[str], NDArray[np.int64]]:
+        """The different texts of a column that are no values of a kind, sorted, and their rows; private."""
+        text = self.texts[name]
+        value = _number_sql(text, kind.notation) if isinstance(kind, Numbers) else _time_sql(text, kind)
         found = self._query(
-            f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
-            f"AND {_number_sql(self.texts[name], kind.notation)} IS NULL GROUP BY 1 ORDER BY 1"
+            f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {text} IS NOT NULL "
+            f"AND ({value}) IS NULL GROUP BY 1 ORDER BY 1"
         )
         return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
 
@@ -248,6 +244,15 @@ class Cells:
 
     def _query(self, sql: str) -> dict[str, NDArray[Any]]:
         return self.source.query(self.connection, sql)
+
+
+def _time_sql(text: str, kind: Times) -> str:
+    """The SQL expression of the time in a text of a format, NULL if there is none."""
+    zoned = "%z" in kind.format
+    text = _with_offset(text) if zoned else text
+    each = (time_sql(text, form, kind.months, kind.days) for form in (kind.format, *kind.also))
+    read = f"coalesce({', '.join(each)})"
+    return in_utc(read) if zoned else read
 
 
 def _with_offset(text: str) -> str:

@@ -116,15 +116,15 @@ def numbers(
     scale = Scale.SYMLOG if found.is_skewed else Scale.LINEAR
     if low < 0 < high and unit is None:
         low, high = _with_border_at_zero(low, high, scale)
-    return NumericAttribute(
+    found_numbers = NumericAttribute(
         *(name, low, high, None, True, whole),
         atoms=tuple(atoms),
         scale=scale,
         multiple_of=unit,
         unreadable="missing",
         format=notation,
-        texts=tuple(texts),
     )
+    return replace(found_numbers, texts=found_numbers.unread(texts))
 
 
 def _coarser(unit: float, largest: float, notation: Notation) -> tuple[float | None, Notation]:
@@ -157,6 +157,7 @@ def times(
     *,
     clock: Clock | None,
     declared: bool,
+    texts: Sequence[str] = (),
 ) -> Attribute:
     """How a column of dates or timestamps is read.
 
@@ -169,6 +170,7 @@ def times(
         timezone: of instants; empty if they are local times.
         clock: what they are if they have no date.
         declared: whether the column has a type of times, so that they are no texts.
+        texts: those that stand beside the times.
     """
     zoned = kind.format.endswith("%z") and " %z" not in kind.format
     iso = declared or zoned or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
@@ -182,9 +184,15 @@ def times(
         kind.also,
     )
     units = NumericAttribute(
-        name, found.low, found.high, None, True, True, atoms=tuple(atoms), unreadable="missing"
+        name,
+        found.low,
+        found.high,
+        *(None, True, True),
+        atoms=tuple(atoms),
+        unreadable="missing",
     )
-    return DateAttribute(name, units, moments)
+    plain = DateAttribute(name, units, moments)
+    return replace(plain, units=replace(units, texts=plain.unread(texts)))
 
 
 def categories(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import NUMBER, form_of_numbers
 from ...common.data.attributes.texts import MOST_LABELS, is_label
+from ...common.data.values import NOT_AVAILABLE
 from .asking import Asking
 from .private_counts import Noisy
 
@@ -81,6 +82,24 @@ def frequent_texts(
             stated = {text: rows for text, rows in rest.items() if rows > _BEGINNING_SEEN * noisy.sigma}
         found |= {text: (rows, noisy.sigma) for text, rows in stated.items()}
     return found
+
+
+def frequent_beside(
+    asking: Asking, name: str, values: Values, cost: float, delta: float
+) -> tuple[list[str], Noisy]:
+    """The frequent texts among the numbers or times of a column, and their noisy rows.
+
+    Args:
+        asking: the means.
+        name: of the column.
+        values: the different texts that are neither, and the rows of each.
+        cost: zCDP.
+        delta: with which a text of one row may be found.
+    """
+    texts, rows = values
+    listed = [place for place, text in enumerate(texts) if is_label(text) and text not in NOT_AVAILABLE]
+    places, noisy = asking.counts.frequent("texts", name, partial(_rows_of, rows, listed), cost, delta)
+    return [texts[listed[place]] for place in places.tolist()], noisy
 
 
 def frequent_numbers(

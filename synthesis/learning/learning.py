@@ -120,7 +120,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         if isinstance(kind, Words):
             found[name] = learned_words(votes[name], forms[name], name, rows, voting)
     found |= learned_numbers(asking, numbers, votes, each)
-    found |= learned_times(asking, times, votes)
+    found |= learned_times(asking, times, votes, each)
     found |= learned_texts(asking, texts, votes, forms, different, each)
     lost = tuple(name for name in names if found[name] is None)
     others = tuple(
@@ -158,13 +158,15 @@ def _are_numbers(asking: Asking, vote: Vote, different: Noisy, delta: float) -> 
 
 def _takes_delta(vote: Vote) -> bool:
     """Whether values of single rows may be found in a column, with a small probability."""
-    return isinstance(vote.kind, (Numbers, Texts))
+    return isinstance(vote.kind, (Numbers, Texts)) or vote.others > 0
 
 
 def _lists_texts(one: Column | Unmodelled | None) -> bool:
     """Whether a column lists texts, so that those among its numbers are not missing."""
-    if not isinstance(one, Column) or not isinstance(one.reading, CategoricalAttribute):
-        return isinstance(one, Column) and bool(getattr(one.reading, "texts", ()))
+    if not isinstance(one, Column):
+        return False
+    if not isinstance(one.reading, CategoricalAttribute):
+        return bool(one.reading.texts)
     return any(
         isinstance(category, str) for category in one.reading.categories if category not in ("", OTHER)
     )

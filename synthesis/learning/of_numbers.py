@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import MOST_SINGLE
-from ...common.data.attributes.texts import is_label
 from ...common.data.attributes.unmodelled import Identifier
-from ...common.data.values import read_numbers
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
-from .columns import BLANKS, OTHER, Column, listed_numbers, numbers
+from .columns import Column, listed_numbers, numbers
 from .few_numbers import few_numbers, may_be_few
+from .frequent_texts import frequent_beside
 from .kind import Numbers
 from .kinds import Vote
 from .private_counts import Noisy
@@ -139,15 +138,7 @@ def _texts_beside(
     asking: Asking, kinds: Mapping[str, Numbers], delta: Mapping[str, float], name: str, cost: float
 ) -> tuple[list[str], Noisy]:
     """The frequent texts among the numbers of a column, such as K among grades or <5, and their rows."""
-    texts, rows = asking.cells.texts_beside(name, kinds[name])
-    _, unreadable = read_numbers(name, np.array(texts, dtype=object), Notation(kinds[name].notation))
-    listed = [
-        place
-        for place, text in enumerate(texts)
-        if unreadable[place] and is_label(text) and text not in (*BLANKS, OTHER)
-    ]
-    places, noisy = asking.counts.frequent("texts", name, lambda: rows[listed], cost, delta[name])
-    return [texts[listed[place]] for place in places.tolist()], noisy
+    return frequent_beside(asking, name, asking.cells.texts_beside(name, kinds[name]), cost, delta[name])
 
 
 def _masses(

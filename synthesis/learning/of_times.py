@@ -19,12 +19,13 @@ from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
 from .forms.date_forms import CLOCKS, clock_of
+from .frequent_texts import frequent_beside
 from .kind import Times
 from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER = (
+ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, BESIDE = (
     0.05,
     0.1,
     0.05,
@@ -33,10 +34,11 @@ ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER = (
     0.05,
     0.2,
     0.12,
+    0.12,
 )
 """Shares of a column for the order of day and month, the names of months, and as much for those of days, the
 distance from UTC, the finest unit, the zeros of whole seconds, dates that stand for none, a grid over
-centuries, one around the records."""
+centuries, one around the records, and texts beside the times."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -101,7 +103,7 @@ _SINGLE_ZONE = 0.9
 
 
 def learned_times(
-    asking: Asking, kinds: Mapping[str, Times], votes: Mapping[str, Vote]
+    asking: Asking, kinds: Mapping[str, Times], votes: Mapping[str, Vote], delta: float
 ) -> dict[str, Column | None]:
     """The columns of dates and timestamps.
 
@@ -109,6 +111,7 @@ def learned_times(
         asking: the means.
         kinds: name -> format of its dates.
         votes: what cells voted for.
+        delta: with which a text of one row of a column may be found.
 
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
@@ -160,6 +163,7 @@ def learned_times(
                 *(name, kind, granularities[name], found[name], atoms[name], zones[name]),
                 clock=clocks.get(name),
                 declared=name in asking.cells.timed,
+                texts=_texts_beside(asking, name, kind, delta) if votes[name].others else (),
             ),
             votes[name].missing > 0,
         )
@@ -167,6 +171,12 @@ def learned_times(
         else None
         for name, kind in kinds.items()
     }
+
+
+def _texts_beside(asking: Asking, name: str, kind: Times, delta: float) -> list[str]:
+    """The frequent texts among the times of a column, such as ongoing."""
+    values = asking.cells.texts_beside(name, kind)
+    return frequent_beside(asking, name, values, BESIDE * asking.share, delta)[0]
 
 
 def _ruler(name: str, kind: Times, moments: Moments) -> Ruler:

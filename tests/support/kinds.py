@@ -93,6 +93,7 @@ def dates(draw, zones=ZONES):
         form |= ends | {"bins": draw(st.one_of(st.integers(1, 30), st.just("auto")))}
     if divided != "parts":
         form["atoms"] = sorted(atom.isoformat() for atom in draw(st.sets(days, max_size=2)))
+        form |= draw(_chosen(texts=[["ongoing"], ["n. d.", "2020-13"]]))
     form |= draw(_chosen(granularity=granularity, outside=["clip", "error", "missing"]))
     return form | draw(_chosen(timezone=zones) if timed else _chosen(format=FORMATS))
 
@@ -110,7 +111,7 @@ def clocks(draw):
         entry["bins"] = draw(st.one_of(st.integers(1, 30), st.just("auto")))
     if divided == "bins":
         entry |= {"min": bounds[0], "max": bounds[-1]}
-    return entry | draw(_chosen(outside=["clip", "error", "missing"]))
+    return entry | draw(_chosen(outside=["clip", "error", "missing"], texts=[["unknown", "25"]]))
 
 
 @st.composite

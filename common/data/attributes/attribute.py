@@ -69,6 +69,9 @@ class Attribute(ABC):
     missing: tuple[str, ...] = ()
     """Texts that stand for a missing value, beside the empty cell, such as NA."""
 
+    texts: tuple[str, ...] = ()
+    """Texts that may stand in place of a number or a time; see `NumericAttribute`."""
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -196,6 +199,21 @@ def check_size(name: str, size: int, what: str, most: int = LARGEST_SIZE) -> Non
     """Raises DataError if an attribute has no codes or too many."""
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
         raise DataError(f"attribute {name!r}: expected from 1 to {most} {what}; fix the domain")
+
+
+def check_unread(name: str, texts: tuple[str, ...], unread: tuple[str, ...]) -> None:
+    """Raises DataError if a listed text is a value too.
+
+    Args:
+        name: of the attribute.
+        texts: the texts.
+        unread: those that are no values, and not empty.
+    """
+    if unread != texts:
+        raise DataError(
+            f"attribute {name!r}: one of its texts is empty or a value of the column too; list it among the "
+            "atoms or leave it out"
+        )
 
 
 def check_missing(name: str, missing: object) -> None:

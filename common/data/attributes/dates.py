@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ...errors import DataError
 from ...later import np
-from ..values import RawColumn, blank_texts
-from .attribute import Attribute, Reading, check_name
+from ..values import RawColumn, blank_texts, places_of_texts
+from .attribute import Attribute, Reading, check_name, check_unread
 from .moments import Moments, Times
 from .numeric import NumericAttribute
 
@@ -56,13 +56,18 @@ class TimeAttribute(Attribute):
         return self.units.missing
 
     @property
+    def texts(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Texts that may stand in place of a time; see `NumericAttribute`."""
+        return self.units.texts
+
+    @property
     def unit_moments(self) -> Moments:
         """The moments whose units are those of `units`."""
         return self.moments
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as text in the format; None if missing."""
-        return self.moments.texts_of(values)
+        return values if self.texts else self.moments.texts_of(values)
 
     def with_absent(self) -> Self:
         """The same codes and an empty cell."""
@@ -108,9 +113,15 @@ class DateAttribute(BinnedTimes):
         samples = np.linspace(first, last, _DATES_TRIED).astype(np.int64)
         atoms = np.array(self.units.atoms, dtype=np.int64)
         self.moments.check_format(self.name, np.concatenate([samples, atoms]))
+        check_unread(self.name, self.texts, self.unread(self.texts))
+
+    def unread(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Those of some texts that are not read as times, or as missing."""
+        _, unread = self.moments.read(self.name, np.array(texts, dtype=object))
+        return tuple(text for text, no_time in zip(texts, unread, strict=True) if no_time)
 
     def read(self, values: RawColumn) -> Reading:
-        """The bin or atom of each date or timestamp; the last code for a missing value."""
+        """The bin or atom of each date or timestamp, the code of each text; the last for a missing value."""
         return read_units(self.name, values, self.moments, self.units)
 
     def decode(
@@ -118,14 +129,23 @@ class DateAttribute(BinnedTimes):
         codes: NDArray[np.integer[Any]],
         rng: np.random.Generator,
         counts: NDArray[np.integer[Any]] | None = None,
-    ) -> Times:
-        """A draw from each bin: datetime64[D] of dates, datetime64[us] of timestamps; NaT if missing."""
-        numbers = self.units.decode(codes, rng, counts)
-        missing = codes == (self.size - 1 if self.nullable else self.size)
-        return self.of_numbers(np.where(missing, 0, numbers).astype(np.float64), missing)
+    ) -> NDArray[Any]:
+        """A draw from each bin: datetime64[D] of dates, datetime64[us] of timestamps; NaT if missing.
+
+        Where texts are listed, all values are texts; missing is None.
+        """
+        return self.of_codes(codes, self.units.draw(codes, rng, counts))
+
+    def of_codes(self, codes: NDArray[np.integer[Any]], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        """Values as `decode` gives them; see `NumericAttribute.of_codes`."""
+        beside = codes >= len(self.units.cells)
+        times = self.of_numbers(np.where(beside, 0, numbers), beside)
+        return (
+            self.units.with_texts(self.moments.texts_of(times).astype(object), codes) if self.texts else times
+        )
 
     def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> Times:
-        """Numbers of units as `decode` gives them.
+        """Numbers of units as `decode` gives them where no texts are listed.
 
         Args:
             numbers: shape (N,).
@@ -221,7 +241,11 @@ class GapAttribute(BinnedTimes):
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[np.float64]:
         """A gap from each bin, in units; NaN if missing."""
-        return self.units.decode(codes, rng, counts).astype(np.float64)
+        return self.of_codes(codes, self.units.draw(codes, rng, counts))
+
+    def of_codes(self, codes: NDArray[np.integer[Any]], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Gaps as `decode` gives them; see `NumericAttribute.of_codes`."""
+        return self.of_numbers(numbers, codes >= len(self.units.cells))
 
     def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Gaps as `decode` gives them; see `DateAttribute.of_numbers`."""
@@ -259,7 +283,10 @@ def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAtt
         moments: what the values are.
         units: the codes, and the policies.
     """
-    return _with_reasons(units.read(numbers_of_units(name, values, moments, units)), _REASONS)
+    numbers = numbers_of_units(name, values, moments, units)
+    unread = np.zeros(len(numbers), dtype=np.bool_)
+    reading = units.reading_of(numbers, unread, places_of_texts(values, units.texts))
+    return _with_reasons(reading, _REASONS)
 
 
 def _with_reasons(reading: Reading, reasons: Mapping[str, tuple[str, str]]) -> Reading:
@@ -276,7 +303,7 @@ def numbers_of_units(
     name: str, values: RawColumn, moments: Moments, units: NumericAttribute
 ) -> NDArray[np.float64]:
     """Units since 1970; NaN for a missing value, infinite for one that cannot be read."""
-    times, unreadable = moments.read(name, blank_texts(values, units.missing))
+    times, unreadable = moments.read(name, blank_texts(values, (*units.missing, *units.texts)))
     numbers = np.full(len(times), np.nan)
     known = ~np.isnat(times)
     numbers[known] = moments.unit_numbers(times[known])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ..binning.lattice import Lattice
 from ..binning.scale import Scale
 from ..binning.spread import Spread
 from ..values import RawColumn, blank_texts, compose, places_of_texts, read_numbers
-from .attribute import Attribute, Reading, check_missing, check_name, check_size
+from .attribute import Attribute, Reading, check_missing, check_name, check_size, check_unread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,11 +133,20 @@ class NumericAttribute(Attribute):
             raise self._error('texts is a list of texts beside the numbers, such as "<5"; fix the domain')
         if len({*map(compose, self.texts), *self.missing}) < len(self.texts) + len({*self.missing}):
             raise self._error("a text is listed twice among texts and missing; list it once")
-        read, unreadable = read_numbers(self.name, np.array(self.texts, dtype=object), self.format)
-        if np.isnan(read)[~unreadable].any() or np.isfinite(read).any():
-            raise self._error(
-                "a number or an empty text stands among texts; list it as an atom or leave it out"
-            )
+
+    def check_texts(self) -> NumericAttribute:
+        """This attribute of a column of numbers, if its texts are none.
+
+        Raises:
+            DataError: a text is empty, or read as a number.
+        """
+        check_unread(self.name, self.texts, self.unread(self.texts))
+        return self
+
+    def unread(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Those of some texts that are not read as numbers, or as missing."""
+        _, unread = read_numbers(self.name, np.array(texts, dtype=object), self.format)
+        return tuple(text for text, no_number in zip(texts, unread, strict=True) if no_number)
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -223,10 +233,19 @@ class NumericAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number, the code of each text; the last code for a missing value."""
-        listed = places_of_texts(values, self.texts)
-        numbers, unreadable = self._read(values)
+        return self.reading_of(*self._read(values), places_of_texts(values, self.texts))
+
+    def reading_of(
+        self, numbers: NDArray[np.float64], unreadable: NDArray[np.bool_], listed: NDArray[np.int64]
+    ) -> Reading:
+        """The codes of numbers and texts that were read.
+
+        Args:
+            numbers: NaN where there is none, shape (N,).
+            unreadable: where text stands that is no number, shape (N,).
+            listed: the place of a listed text; -1 where none stands, shape (N,).
+        """
         written = listed >= 0
-        unreadable &= ~written
         finite = np.isfinite(numbers)
         outside = finite & self._outside(numbers)
         found = {
@@ -291,11 +310,20 @@ class NumericAttribute(Attribute):
         Within bins numbers follow the shape of the histogram (`Spread`). Where texts are listed, all values
         are texts; missing is None.
         """
+        return self.of_codes(codes, self.draw(codes, rng, counts))
+
+    def draw(
+        self,
+        codes: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        counts: NDArray[np.integer[Any]] | None = None,
+    ) -> NDArray[np.float64]:
+        """A number from each bin, shape (N,), without meaning where a code stands for none; see `decode`."""
         cells = self.spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         held = np.where(codes >= cells, 0, codes).astype(np.int64)
-        return self.of_codes(codes, self.spread.draw(held, counts[:cells], rng))
+        return self.spread.draw(held, counts[:cells], rng)
 
     def of_codes(self, codes: NDArray[np.integer[Any]], numbers: NDArray[np.float64]) -> NDArray[Any]:
         """Values as `decode` gives them.
@@ -304,20 +332,27 @@ class NumericAttribute(Attribute):
             codes: shape (N,).
             numbers: the number of each code that stands for some, shape (N,); they are overwritten.
         """
-        no_number = codes >= len(self.cells)
         if not self.texts:
-            return self.of_numbers(numbers, no_number)
-        listed = np.array([*self.texts, None], dtype=object)[codes[no_number] - len(self.cells)]
-        known = self.format.round_as_written(numbers[~no_number])
-        values = np.full(len(codes), None, dtype=object)
-        values[no_number] = listed
+            return self.of_numbers(numbers, codes >= len(self.cells))
+        known = self.format.round_as_written(numbers)
         # Fractions without a format are written as in a column of numbers alone, as 3.0.
-        values[~no_number] = (
-            self.format.texts_of(known)
-            if self.integer or self.format != PLAIN
-            else known.astype(str).astype(object)
+        plain = not self.integer and self.format == PLAIN
+        return self.with_texts(
+            known.astype(str).astype(object) if plain else self.format.texts_of(known), codes
         )
-        return values
+
+    def with_texts(
+        self, written: NDArray[np.object_], codes: NDArray[np.integer[Any]]
+    ) -> NDArray[np.object_]:
+        """Values as texts, with the listed texts in their places, and None for missing values.
+
+        Args:
+            written: the numbers as texts, shape (N,); they are overwritten.
+            codes: shape (N,).
+        """
+        beside = codes >= len(self.cells)
+        written[beside] = np.array([*self.texts, None], dtype=object)[codes[beside] - len(self.cells)]
+        return written
 
     def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[Any]:
         """Numbers as `decode` gives them where no texts are listed.

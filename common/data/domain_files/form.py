@@ -30,13 +30,14 @@ _COUNTED = {
     "format": Key(Text(), "How values are written."),
     **_COMMON,
 }
+_TEXTS = {"texts": Key(TEXTS, "Texts with codes of their own beside the values, such as <5.")}
 _NUMERIC = {
     "integer": Key(Either((Truth(), Null())), "Whether all values are whole numbers."),
     "scale": Key(Choice(tuple(Scale)), "The scale on which bins are of equal width."),
     "atoms": Key(ListOf(Number()), "Values of their own beside the bins."),
     "decimals": Key(whole(0, 15), "Decimal places of all values; excludes multiple_of."),
     "multiple_of": Key(Either((POSITIVE, Null())), "A number of which all values are multiples."),
-    "texts": Key(TEXTS, "Texts with codes of their own beside the numbers, such as <5."),
+    **_TEXTS,
     **_COUNTED,
 }
 _MOMENTS = {
@@ -48,12 +49,12 @@ _MOMENTS = {
 }
 _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMENTS}
 _OF_CLOCK = Key(Text(), "Hours and minutes, 8:30; by default the whole day.")
+_TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins."), **_TEXTS}
 _CLOCK = {
-    "atoms": Key(TEXTS, "Times of their own beside the bins."),
+    **_TIME_ATOMS,
     **_COUNTED,
     "format": Key(Choice(FORMATS), "How values are written.", required=True),
 }
-_TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins.")}
 _GAP = Table(
     {
         "min": Key(Number(), "Least number of units after the other column."),

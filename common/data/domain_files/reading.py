@@ -126,7 +126,7 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         texts=tuple(form.get("texts", ())),
         missing=tuple(form.get("missing", ())),
         reviewed=form.get("reviewed", True),
-    )
+    ).check_texts()
 
 
 def _multiple_of(name: str, form: Mapping[str, Any]) -> float | None:
@@ -213,6 +213,7 @@ def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttri
         atoms=tuple(moments.bound(name, text) for text in form.get("atoms", ())),
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
+        texts=tuple(form.get("texts", ())),
         missing=tuple(form.get("missing", ())),
     )
 

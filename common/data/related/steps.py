@@ -255,10 +255,10 @@ def place_names(order: str, child: str) -> tuple[str, str]:
 
 
 def orders(when: Attribute) -> bool:
-    """Whether a column can say the order of rows: numbers, dates or timestamps."""
+    """Whether a column can say the order of rows: numbers, dates or timestamps, without texts among them."""
     if isinstance(when, TimeAttribute):
-        return not isinstance(when.moments, Clock)
-    return isinstance(when, NumericAttribute)
+        return not isinstance(when.moments, Clock) and not when.texts
+    return isinstance(when, NumericAttribute) and not when.texts
 
 
 def check_order(when: Attribute) -> None:
@@ -269,6 +269,6 @@ def check_order(when: Attribute) -> None:
     """
     if not orders(when):
         raise DataError(
-            f"order {when.name!r}: expected a column of numbers, dates or timestamps, got another "
-            "kind; order by another column"
+            f"order {when.name!r}: expected a column of numbers, dates or timestamps alone, got another "
+            "kind, or texts among them; order by another column"
         )

@@ -117,7 +117,7 @@ def check_columns(domain: Domain, columns: Clique, least: int) -> None:
             f"rules: expected {least} or more different columns in a rule, found "
             f"{', '.join(map(repr, columns))}; fix the rule"
         )
-    if texts := [name for name in columns if getattr(domain[name], "texts", ())]:
+    if texts := [name for name in columns if domain[name].texts]:
         raise DataError(
             f"rules: {texts[0]!r} lists texts beside its numbers, which a rule cannot tell from missing "
             "values; leave it out of the rules, or its texts out of the domain"

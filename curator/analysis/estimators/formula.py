@@ -115,7 +115,7 @@ def numbers_at(places: Rows, term: Term, used: NDArray[np.bool_]) -> NDArray[np.
 def _is_date(places: Rows, term: Term) -> bool:
     attribute = places.domain[term.column]
     dated = isinstance(attribute, DateAttribute) and not isinstance(attribute.moments, Clock)
-    return dated and not term.function
+    return dated and not attribute.texts and not term.function
 
 
 def _days_of(places: Rows, name: str) -> NDArray[np.float64]:

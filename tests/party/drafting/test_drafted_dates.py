@@ -134,11 +134,12 @@ def test_one_odd_date_of_many_is_a_missing_value_with_a_remark(tmp_path):
     assert "Easter" not in str(entry) + str(remarks)
 
 
-@pytest.mark.parametrize("word", ["open", "00/00/0000"])
-def test_a_word_of_many_rows_among_dates_is_listed_as_missing(tmp_path, word):
-    entry, remarks = drafted(tmp_path, [*DAYS, *[word] * 20])
-    assert (entry["type"], entry["missing"]) == ("date", [word])
-    assert any("20 of 220 rows" in remark for remark in remarks)
+@pytest.mark.parametrize(("word", "key"), [("open", "texts"), ("00/00/0000", "missing")])
+def test_a_word_of_many_rows_among_dates_is_listed(tmp_path, word, key):
+    entry, remarks = drafted(tmp_path, [*DAYS, *[word] * 20, "around Easter"])
+    assert (entry["type"], entry[key], entry["unreadable"]) == ("date", [word], "missing")
+    assert any("20 of 221 rows" in remark for remark in remarks)
+    assert "Easter" not in str(entry) + str(remarks)
 
 
 @pytest.mark.parametrize("day", ["9999-12-31", "1900-01-01"])

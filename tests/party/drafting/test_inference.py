@@ -255,10 +255,10 @@ def test_texts_of_many_rows_among_numbers_are_listed_beside_them(tmp_path, numbe
     assert "Smith" not in json.dumps(entry) + json.dumps(remarks_on(tmp_path, cells))
 
 
-def test_a_text_among_dates_of_digits_is_missing(tmp_path):
+def test_a_text_among_dates_of_digits_is_listed(tmp_path):
     cells = ["unknown"] * 100 + [20200101 + n % 28 + 100 * (n % 12) for n in range(400)]
     entry = draft(tmp_path, *cells)
-    assert (entry["type"], entry["missing"], entry["nullable"]) == ("date", ["unknown"], True)
+    assert (entry["type"], entry["texts"], entry["nullable"]) == ("date", ["unknown"], False)
 
 
 def test_a_text_of_few_rows_among_numbers_is_missing_and_stands_in_no_entry(tmp_path):

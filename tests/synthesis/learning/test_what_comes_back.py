@@ -49,8 +49,14 @@ COLUMNS = {
     "percent": (often("< 1 %", WEIGHTS + " %"), r"[0-9]+(\.[0-9])? %|< 1 %", "str"),
     "ongoing": (
         often("ongoing", DAYS.dt.strftime("%Y-%m-%d")),
-        f"(20(19|2[0-3])-{MONTH}-{DAY})?",
-        "datetime64[us]",
+        f"20(19|2[0-3])-{MONTH}-{DAY}|ongoing",
+        "str",
+    ),
+    "seen": (often("unknown", TIMES.dt.strftime("%H:%M")), "[012]?[0-9]:[0-5][0-9]|unknown", "str"),
+    "remarks": (
+        WEIGHTS.where(RNG.random(ROWS) >= 0.3, "about " + COUNTS),
+        r"([0-9]+(\.[0-9])?)?",
+        "float64",
     ),
     "answer": (
         often("unknown", pd.Series(RNG.integers(1, 6, ROWS)).astype(str)),
@@ -64,11 +70,18 @@ COLUMNS = {
 """Name -> cells, what a cell of the released CSV looks like, and its type in a table of pandas."""
 
 TEXTS = pd.DataFrame({name: cells for name, (cells, *_) in COLUMNS.items()})
-LOST = {"ongoing"}
-"""Columns with a text that counts as missing, and is no usual word for it."""
+LOST = {"remarks"}
+"""Columns with texts that count as missing, and are no usual words for it."""
 
-LISTED = {"not_known": "n/a", "suppressed": "<5", "percent": "< 1 %", "answer": "unknown"}
-"""Columns with a text that is listed beside the numbers."""
+LISTED = {
+    "not_known": "n/a",
+    "suppressed": "<5",
+    "percent": "< 1 %",
+    "ongoing": "ongoing",
+    "seen": "unknown",
+    "answer": "unknown",
+}
+"""Columns with a text that is listed beside the numbers or times."""
 
 
 def as_csv(folder):
@@ -113,7 +126,7 @@ def test_what_comes_back_looks_as_what_came_in(kind, tmp_path):
     for name, (_, shape, _) in COLUMNS.items():
         assert cells[name].map(lambda cell, shape=shape: bool(re.fullmatch(shape, cell))).all(), name
     assert (cells["refused"] == "").mean() == pytest.approx(1 / 3, abs=0.03)
-    for name, text in {"none": "", "ongoing": "", **LISTED}.items():
+    for name, text in {"none": "", "remarks": "", **LISTED}.items():
         assert (cells[name] == text).mean() == pytest.approx(0.3, abs=0.03)
     [remark] = [str(one.message) for one in warned if "count as missing" in str(one.message)]
     assert set(re.findall(r"'(\w+)'", remark)) == LOST
