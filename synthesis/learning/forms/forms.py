@@ -31,7 +31,8 @@ MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 
 SEVERAL, PAIRS = "several", "pairs"
 """The names of the forms of codes of several numbers, such as 2019/20, whose beginnings mean nothing, and of
-two or three small numbers alone, such as 120/80, or an amount such as 65,- that is written for 65,00."""
+two or three small numbers alone, such as 120/80 or 4 x 5 x 12 mm, or an amount such as 65,- that is written
+for 65,00."""
 
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
@@ -232,7 +233,10 @@ _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
 _SEVERAL = re.compile("[09][/:x×*+][09]")
-_PAIRS = re.compile("(?!0x)[09]{1,3}( ?[/:x×*+] ?[09]{1,3}){1,2}|[09]{1,6}[.,](--?|\u2013)")
+_SMALL = "[09]{1,3}([.,][09]{1,2})?"
+_PAIRS = re.compile(
+    rf"(?!0x){_SMALL}(( ?[/:x×*+±] ?| by ){_SMALL}){{1,2}}( ?[^\W\d_]{{1,3}})?|[09]{{1,6}}[.,](--?|\u2013)"
+)
 
 
 def shape_sql(text: str) -> str:
@@ -270,7 +274,8 @@ def _form(shape: str) -> Form:
     clock = clock_in(shape)
     if clock is not None:
         return Form("date", *clock)
-    if shape == _LONG or (shape.count(" ") >= 5 and date_in(shape) is None):
+    sentence = shape.count(" ") >= 5 and date_in(shape) is None and not _PAIRS.fullmatch(shape)
+    if shape == _LONG or sentence:
         return Form(SENTENCE)
     if shape == _FAR:
         return Form(CODE)
