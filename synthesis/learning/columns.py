@@ -124,7 +124,7 @@ def numbers(
         unreadable="missing",
         format=notation,
     )
-    return replace(found_numbers, texts=found_numbers.unread(texts))
+    return replace(found_numbers, texts=found_numbers.foreign(texts))
 
 
 def _coarser(unit: float, largest: float, notation: Notation) -> tuple[float | None, Notation]:
@@ -192,7 +192,7 @@ def times(
         unreadable="missing",
     )
     plain = DateAttribute(name, units, moments)
-    return replace(plain, units=replace(units, texts=plain.unread(texts)))
+    return replace(plain, units=replace(units, texts=plain.foreign(texts)))
 
 
 def categories(

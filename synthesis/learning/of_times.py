@@ -25,7 +25,7 @@ from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, BESIDE = (
+ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TEXTS = (
     0.05,
     0.1,
     0.05,
@@ -176,7 +176,7 @@ def learned_times(
 def _texts_beside(asking: Asking, name: str, kind: Times, delta: float) -> list[str]:
     """The frequent texts among the times of a column, such as ongoing."""
     values = asking.cells.texts_beside(name, kind)
-    return frequent_beside(asking, name, values, BESIDE * asking.share, delta)[0]
+    return frequent_beside(asking, name, values, OF_TEXTS * asking.share, delta)[0]
 
 
 def _ruler(name: str, kind: Times, moments: Moments) -> Ruler:

@@ -113,9 +113,9 @@ class DateAttribute(BinnedTimes):
         samples = np.linspace(first, last, _DATES_TRIED).astype(np.int64)
         atoms = np.array(self.units.atoms, dtype=np.int64)
         self.moments.check_format(self.name, np.concatenate([samples, atoms]))
-        check_unread(self.name, self.texts, self.unread(self.texts))
+        check_unread(self.name, self.texts, self.foreign(self.texts))
 
-    def unread(self, texts: Sequence[str]) -> tuple[str, ...]:
+    def foreign(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Those of some texts that are not read as times, or as missing."""
         _, unread = self.moments.read(self.name, np.array(texts, dtype=object))
         return tuple(text for text, no_time in zip(texts, unread, strict=True) if no_time)

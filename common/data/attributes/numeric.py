@@ -140,10 +140,10 @@ class NumericAttribute(Attribute):
         Raises:
             DataError: a text is empty, or read as a number.
         """
-        check_unread(self.name, self.texts, self.unread(self.texts))
+        check_unread(self.name, self.texts, self.foreign(self.texts))
         return self
 
-    def unread(self, texts: Sequence[str]) -> tuple[str, ...]:
+    def foreign(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Those of some texts that are not read as numbers, or as missing."""
         _, unread = read_numbers(self.name, np.array(texts, dtype=object), self.format)
         return tuple(text for text, no_number in zip(texts, unread, strict=True) if no_number)
