@@ -86,7 +86,7 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
     if isinstance(aggregate.of, str):
         axis, pieces = joint.axes[aggregate.of], joint.pieces[aggregate.of]
         counted_only = aggregate.kind in (Kind.COUNT, Kind.DISTINCT)
-        chosen &= ~(axis.missing if counted_only else axis.unnumbered)[pieces]
+        chosen &= ~(axis.missing if counted_only else axis.no_number)[pieces]
         if aggregate.kind is Kind.DISTINCT:
             selected = (*_selecting(query), *comparisons(aggregate.where))
             change = unseen.of_rows(grouped, chosen, selected, query.columns_of_groups)

@@ -37,7 +37,7 @@ class Axis(ABC):
         codes: code of each piece, shape (p,), increasing.
         shares: share of its code that each piece has, shape (p,).
         missing: whether it is a missing value, shape (p,).
-        unnumbered: whether it is no number of a column of numbers: a missing value, or a text beside them.
+        no_number: whether it is no number of a column of numbers: a missing value, or a text beside them.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Axis(ABC):
     missing: Truth
 
     @property
-    def unnumbered(self) -> Truth:
+    def no_number(self) -> Truth:
         """See above."""
         return self.missing
 
@@ -238,7 +238,7 @@ class NumberAxis(Axis):
         self.missing = self.codes >= len(bins.cells) + len(bins.texts)
 
     @property
-    def unnumbered(self) -> Truth:
+    def no_number(self) -> Truth:
         """See `Axis`."""
         return self.codes >= len(self.bins.cells)
 

@@ -159,7 +159,7 @@ class Joint:
                 (true, false), (also_true, also_false) = self.truth(first), self.truth(second)
                 return true | also_true, false & also_false
         axis, pieces = self.axes[condition.column], self.pieces[condition.column]
-        missing = (axis.unnumbered if isinstance(condition, Below) else axis.missing)[pieces]
+        missing = (axis.no_number if isinstance(condition, Below) else axis.missing)[pieces]
         match condition:
             case Missing():
                 return missing, ~missing

@@ -31,7 +31,7 @@ def quantiles(grouped: Grouped, axis: Axis, of: Truth, probability: float) -> li
 
     Source: R. S. Woodruff, "Confidence intervals for medians and other position measures" (1952).
     """
-    known = np.flatnonzero(~axis.unnumbered)
+    known = np.flatnonzero(~axis.no_number)
     order = known[np.argsort(axis.numbers[known], kind="stable")]
     rank = np.full(len(axis.codes), -1)
     rank[order] = np.arange(len(order))

@@ -247,7 +247,7 @@ def _distances(axis: Axis, records: Array) -> tuple[float, float, float]:
 
 
 def _usual(axis: Axis, one: Unseen) -> float:
-    at = np.flatnonzero((axis.codes == one.usual) & ~axis.unnumbered)
+    at = np.flatnonzero((axis.codes == one.usual) & ~axis.no_number)
     return float(axis.numbers[at].mean()) if len(at) else 0.0
 
 
