@@ -364,8 +364,9 @@ class NumericAttribute(Attribute):
         if self.integer:
             whole = self.format.round_as_written(numbers).astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
-        numbers[missing] = np.nan
-        return self.format.round_as_written(numbers)
+        known = self.format.round_as_written(numbers)
+        known[missing] = np.nan
+        return known
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded numbers as text in the format; None if missing."""
