@@ -70,7 +70,7 @@ def raw(attribute: Attribute, column: pd.Series) -> RawColumn:
         flags = pd.api.types.is_bool_dtype(kind)
         known = column.fillna(False if flags else 0)
         cells = np.ma.masked_array(
-            known.to_numpy(dtype=bool if flags else np.int64), column.isna().to_numpy()
+            known.to_numpy(dtype=bool if flags else kind.numpy_dtype), column.isna().to_numpy()
         )
     elif pd.api.types.is_float_dtype(kind):
         cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
