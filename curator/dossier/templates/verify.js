@@ -16,6 +16,7 @@ const verifier = (() => {
   const SAME = 1e-6; // relative difference up to which two computations of a number agree
   const SECOND_OPINION = 1e-3; // the same for epsilon by the privacy loss distribution, against the Gaussian one
   const CURATOR = "curator"; // the dealer that is the curator
+  const LEAST_DELTA = 1e-18; // draws of noise are not exact enough for a smaller one
 
   class Refused extends Error {}
   const need = (holds, message) => {
@@ -293,7 +294,7 @@ const verifier = (() => {
     need((epsilon === null) !== (rho === null), "expected either epsilon or rho");
     for (const one of [epsilon, rho]) need(one === null || one > 0, "expected a positive budget");
     need(epsilon === null || delta !== null, "expected delta beside epsilon");
-    need(delta === null || (delta > 0 && delta < 1), "expected a delta in (0, 1)");
+    need(delta === null || (delta >= LEAST_DELTA && delta < 1), "expected a delta in (0, 1), at least 1e-18");
   };
   const checkSpec = (spec) => {
     need(spec.rows === null || spec.rows >= 1n, "expected at least one row");
@@ -784,7 +785,7 @@ const verifier = (() => {
   const normal = (x) => erfc(-x / Math.SQRT2) / 2;
   const gaussianDelta = (mu, epsilon) => {
     const [upper, lower] = [normal(mu / 2 - epsilon / mu), normal(-mu / 2 - epsilon / mu)];
-    return upper - (lower ? Math.exp(epsilon + Math.log(lower)) : 0);
+    return upper - (lower < 2 ** -1022 ? 0 : Math.exp(epsilon + Math.log(lower))); // smaller ones have few digits
   };
   const zcdpDelta = (rho, epsilon) => {
     const logDelta = (logExcess) => {
