@@ -813,6 +813,11 @@ const verifier = (() => {
   };
   const gaussianEpsilon = (mu, delta) => 1 / largest((inverse) => gaussianDelta(mu, 1 / inverse) <= delta);
   const zcdpEpsilon = (rho, delta) => 1 / largest((inverse) => zcdpDelta(rho, 1 / inverse) <= delta);
+  // Six digits of a number that are not below it; a billionth more than these is these.
+  const above = (value) => {
+    const power = 10 ** (5 - Math.floor(Math.log10(value)));
+    return (Math.ceil(value * (1 - 1e-9) * power) / power).toPrecision(6);
+  };
   const muOf = (rho) => Math.sqrt(2 * rounded(rho));
   const allows = (budget, rho) => {
     if (budget.zcdp_rho !== null) return !less(exact(budget.zcdp_rho), rho);
@@ -1060,7 +1065,7 @@ const verifier = (() => {
         const both = [exact(terms.granted_rho), spent.rho].map((rho) => plus(chosen, rho));
         need(both.every((rho) => allows(noise, rho)), "the rho of the ledgers does not keep the stated epsilon and delta");
         const rho = `the ledgers give rho ${rounded(both[1]).toPrecision(6)}`;
-        const reached = noise.delta === null || both[1][0] === 0n ? "" : `, epsilon ${gaussianEpsilon(muOf(both[1]), Number(noise.delta)).toPrecision(6)} at delta ${Number(spec.budget.delta)}`;
+        const reached = noise.delta === null || both[1][0] === 0n ? "" : `, epsilon ${above(gaussianEpsilon(muOf(both[1]), Number(noise.delta)))} at delta ${Number(spec.budget.delta)}`;
         return [check("promise", true, `${rho}${reached}`)];
       })),
     );
@@ -1220,7 +1225,7 @@ const verifier = (() => {
     const stated = alike(promise.epsilon === null ? null : Number(promise.epsilon), budget.epsilon === null ? null : Number(budget.epsilon)) && alike(promise.delta === null ? null : Number(promise.delta), budget.delta === null ? null : Number(budget.delta));
     if (gaussian) {
       const kept = stated && allows(noise, whole_);
-      const reached = noise.delta === null ? "" : `: epsilon ${gaussianEpsilon(muOf(whole_), Number(noise.delta)).toPrecision(6)} at delta ${Number(budget.delta)}`;
+      const reached = noise.delta === null ? "" : `: epsilon ${above(gaussianEpsilon(muOf(whole_), Number(noise.delta)))} at delta ${Number(budget.delta)}`;
       checks.push(check("promise", kept, `kept${reached}`, "more was spent than promised"));
     } else checks.push(check("promise", stated && !less(exact(promise.zcdp_rho_granted), spent), "spent within the grant; steps without Gaussian noise are not recomputed here", "more was spent than promised"));
     return checks;
@@ -1419,7 +1424,7 @@ const verifier = (() => {
     const costs = equal(spent, certificate.zcdp_rho_spent) && (epsilon === null ? certificate.epsilon_spent === null : certificate.epsilon_spent !== null && near(Number(certificate.epsilon_spent), epsilon, 1e-9));
     checks.push(check("costs", costs, "add up", "do not add up to what is stated"));
     const kept = budget.epsilon === null ? !less(exact(budget.zcdp_rho), spent) : epsilon !== null && epsilon <= Number(budget.epsilon) * (1 + 1e-12);
-    checks.push(check("promise", kept, `kept${epsilon === null ? "" : `: epsilon ${epsilon.toPrecision(6)} at delta ${Number(budget.delta)}`}`, "more was spent than promised"));
+    checks.push(check("promise", kept, `kept${epsilon === null ? "" : `: epsilon ${above(epsilon)} at delta ${Number(budget.delta)}`}`, "more was spent than promised"));
     const labels = [...certificate.labels, ...made.flatMap((one) => one.labels)];
     checks.push(check("label", certificate.differentially_private && !labels.length, "differentially private", "labelled as not a private release"));
     return { certificate, federation, terms, checks };
