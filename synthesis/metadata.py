@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ..common.data.domain import Domain
+from ..common.data.domain import Domain, read_form
 from ..common.data.domain_files.others import described_by_others, is_of_sdv, tables_of_sdv
 from ..common.errors import DataError
 from ..party.drafting.draft import Draft
@@ -44,6 +45,20 @@ def stated_by_metadata(form: object) -> StatedByMetadata:
         {name: one.entries for name, one in found.tables.items() if one.entries},
         tuple(f"{name}: {one.advice}" for name, one in found.tables.items() if one.advice),
     )
+
+
+def as_read(
+    domain: DomainLike | Mapping[str, DomainLike] | None,
+) -> DomainLike | Mapping[str, DomainLike] | None:
+    """A domain, or those of several tables by name; in place of the path of a file its domain or metadata.
+
+    Raises:
+        DataError: it is no domain.
+    """
+    if not isinstance(domain, str | Path):
+        return domain
+    form = read_form(domain)
+    return form if isinstance(form, Mapping) and is_of_sdv(form) else Domain.from_json(form)
 
 
 def metadata_of(domain: DomainLike | Mapping[str, DomainLike] | None) -> object:

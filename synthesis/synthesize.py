@@ -34,7 +34,7 @@ from .beginning import check_beginning
 from .learning.first_step import texts_delta
 from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
-from .metadata import advice_on, metadata_of, stated_by_metadata
+from .metadata import advice_on, as_read, metadata_of, stated_by_metadata
 from .one_table import RuleLike, draw_release, settings_of, with_rules
 from .people import Stated, release_people
 from .periods.yearly import Sharing
@@ -290,6 +290,8 @@ def synthesize(
     library, data = Library.of(data), _rereadable(data)
     neighbours = Adjacency.named(adjacency)
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    # Read once, so that what is checked is what is used, also of a pipe.
+    domain = as_read(domain)
     metadata = metadata_of(domain)
     if metadata is not None and isinstance(data, Mapping):
         described_tables = stated_by_metadata(metadata)

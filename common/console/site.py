@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..errors import MosaicError
+from ..privacy.rounding import text_above
 from ..showing.templates import templates_in
 from ..version import __version__
 from .doors import FILES, Door
@@ -38,7 +39,7 @@ class Site:
         self.gate = gate
         self._environment = templates_in(templates, _TEMPLATES)
         self._environment.filters.update(
-            paragraphs=paragraphs, percent=percent, at_most=at_most, number=number
+            paragraphs=paragraphs, percent=percent, at_most=at_most, number=number, above=above
         )
         self._environment.globals.update(
             base=gate.path,
@@ -112,6 +113,11 @@ def at_most(share: float) -> str:
 def number(value: float) -> str:
     """A number with four digits."""
     return f"{value:.4g}".replace("e-0", "e-")
+
+
+def above(value: float) -> str:
+    """A number with four digits that is not below it."""
+    return text_above(value).replace("e-0", "e-")
 
 
 def _file(name: str, request: Request) -> Response:

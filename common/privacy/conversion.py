@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -17,7 +18,9 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     upper = _normal_cdf(mu / 2 - epsilon / mu)
     lower = _normal_cdf(-mu / 2 - epsilon / mu)
     rounding = upper * (4 + 2 * (mu / 2 + epsilon / mu) ** 2) * 2.0**-52 if upper else 0.0
-    return rounding + (upper - math.exp(epsilon + math.log(lower)) if lower else upper)
+    # Smaller floats have few digits, so the second term, which is subtracted, could be too large.
+    exact = lower >= sys.float_info.min
+    return rounding + (upper - math.exp(epsilon + math.log(lower)) if exact else upper)
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

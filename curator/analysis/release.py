@@ -15,6 +15,7 @@ from ...common.crypto.digests import sha256_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.files.writing import write_text
+from ...common.privacy.rounding import text_above
 from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING
@@ -342,7 +343,7 @@ class Release:
         labelled = "; not for release" if labels else ""
         size = f"{self._size} rows x {len(self.published.columns)} columns"
         name = self.certificate.plan.mechanism["name"]
-        promised = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}"
+        promised = f"epsilon={text_above(promise.epsilon, 6)}, delta={promise.delta:g}"
         return printable(f"Release({size}, {promised}, {name}{labelled})")
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,7 @@ from ...common.data.workload import Workload
 from ...common.errors import BudgetError, MosaicError
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import ALL_ROWS, WORDS_OF_PARTS
+from ...common.privacy.rounding import text_above
 from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
 from ...common.terms import ReleaseTerms
@@ -54,12 +55,15 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost)
     if signed.delta is None or noise.delta is None:
         return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
     reached = gaussian_epsilon(math.sqrt(2 * spent), noise.delta) if spent else 0.0
-    promised = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
+    promised = (
+        f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {text_above(signed.epsilon, 6)}"
+    )
     labels = "" if noise == signed else f", of which labels take {signed.delta - noise.delta:.3g}"
     return Check(
         "promise",
         True,
-        f"{promised}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}{labels}",
+        f"{promised}; the ledgers give epsilon {text_above(reached, 6)} at delta "
+        f"{text_above(signed.delta, 3)}{labels}",
     )
 
 

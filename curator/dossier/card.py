@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...common.privacy.rounding import text_above
 from .document import Answer, Document, Section, from_certificate, from_institution, from_program
 from .institution import Institution
 from .subject import Column, DescribedTable, Subject
@@ -56,8 +57,8 @@ def promise_in_words(subject: Subject) -> str:
         return "Not differentially private as stated: " + "; ".join(subject.labels)
     by_rho = "" if subject.zcdp_rho is None else f" (promised as rho = {subject.zcdp_rho:.6g} of zCDP)"
     return (
-        f"Differentially private with epsilon = {subject.epsilon:.4g} and delta = "
-        f"{subject.delta:.3g}{by_rho}, "
+        f"Differentially private with epsilon = {text_above(subject.epsilon)} and delta = "
+        f"{text_above(subject.delta, 3)}{by_rho}, "
         f"under {subject.adjacency}. {subject.unit}"
     )
 
@@ -117,7 +118,7 @@ def more_releases(question: str, subject: Subject) -> Answer:
 def _promise(subject: Subject) -> Section:
     spent = "the certificate does not state it"
     if subject.epsilon_spent is not None:
-        spent = f"epsilon {subject.epsilon_spent:.4g} at delta {subject.delta:.3g}"
+        spent = f"epsilon {text_above(subject.epsilon_spent)} at delta {text_above(subject.delta, 3)}"
     who = ", ".join(member.name for member in subject.members)
     signed = (
         f"Yes: by {who}, each over its own ledger" if subject.signed else "No: it is the word of its maker"

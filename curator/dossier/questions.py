@@ -6,6 +6,7 @@ Source: Near, Darais, Lefkovitz, Howarth, "Guidelines for Evaluating Differentia
 
 from __future__ import annotations
 
+from ...common.privacy.rounding import text_above
 from .card import more_releases, promise_in_words, purpose_of
 from .document import Document, Section, from_certificate, from_institution, from_program
 from .institution import Institution
@@ -95,7 +96,7 @@ def _algorithms(subject: Subject, institution: Institution) -> Section:
 def _deployment(subject: Subject, institution: Institution) -> Section:
     members = ", ".join(member.name for member in subject.members) or "one place"
     against = "; ".join(
-        f"{who}: epsilon {'not computed' if epsilon is None else f'{epsilon:.4g}'}, if {assumes}"
+        f"{who}: epsilon {'not computed' if epsilon is None else text_above(epsilon)}, if {assumes}"
         for who, assumes, epsilon in subject.observers
     )
     return Section(

@@ -15,6 +15,7 @@ from ...common.data.attributes.unmodelled import WHOLE_NUMBERS
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.privacy.conversion import best_guess
+from ...common.privacy.rounding import text_above
 from ..analysis.release import Release, load
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
@@ -258,7 +259,9 @@ def _sharing(lifetime: Lifetime, epsilon_spent: float | None) -> str:
         if lifetime.earlier
         else ""
     )
-    together = "" if epsilon_spent is None else f", which have spent epsilon {epsilon_spent:.4g} together"
+    together = (
+        "" if epsilon_spent is None else f", which have spent epsilon {text_above(epsilon_spent)} together"
+    )
     return (
         f"{lifetime.releases} releases of the same people share this promise: each adds rows to those "
         f"before. This is number {lifetime.number}, with rows up to {lifetime.until}; it contains the "

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from ...common.privacy.rounding import text_above
 from ...common.showing.printable import printable
 from ...common.showing.tables import terminal_table
 from .by_files import trips_text
@@ -21,7 +22,9 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     """Prints promise, steps, traffic, time, and the noisiest marginals of the workload."""
     promised = [f"rho {float(forecast.granted):.6g}"]
     if forecast.epsilon is not None:
-        promised.insert(0, f"epsilon {forecast.epsilon:.6g} at delta {forecast.delta:.3g}")
+        promised.insert(
+            0, f"epsilon {text_above(forecast.epsilon, 6)} at delta {text_above(forecast.delta or 0.0, 3)}"
+        )
     console.print(f"Promise: {', '.join(promised)}. Nothing was measured or charged.")
     if forecast.bins_rho is not None:
         console.print(

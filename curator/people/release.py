@@ -16,6 +16,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.files.writing import write_text
+from ...common.privacy.rounding import text_above
 from ...common.showing.printable import printable
 from ..analysis.asked_numbers import check_memory
 from ..analysis.conditions import Condition, Where
@@ -295,7 +296,7 @@ class PeopleRelease:
         part = spent.lifetime
         which = "" if part is None else f" in {part.releases} releases, of which this is number {part.number}"
         promised = (
-            f"epsilon={budget.epsilon:g}, delta={budget.delta:g}"
+            f"epsilon={text_above(budget.epsilon, 6)}, delta={budget.delta:g}"
             if budget.epsilon
             else f"rho={budget.zcdp_rho:g}"
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from jinja2 import Environment
 
 from ...common.data.table import Table
+from ...common.privacy.rounding import text_above
 from ...common.showing.templates import templates_in
 from ...common.version import __version__
 from ..certificates.certificate import Certificate
@@ -78,7 +79,7 @@ def evaluation_report(
 def environment() -> Environment:
     """The templates of pages, compiled once."""
     made = templates_in(TEMPLATES)
-    made.filters.update(percent=_percent, number=_number, cost=_cost, pieces=_pieces)
+    made.filters.update(percent=_percent, number=_number, above=text_above, cost=_cost, pieces=_pieces)
     return made
 
 

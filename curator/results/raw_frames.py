@@ -70,7 +70,7 @@ def raw(attribute: Attribute, column: pd.Series) -> RawColumn:
         flags = pd.api.types.is_bool_dtype(kind)
         known = column.fillna(False if flags else 0)
         cells = np.ma.masked_array(
-            known.to_numpy(dtype=bool if flags else np.int64), column.isna().to_numpy()
+            known.to_numpy(dtype=bool if flags else kind.numpy_dtype), column.isna().to_numpy()
         )
     elif pd.api.types.is_float_dtype(kind):
         cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -115,8 +115,9 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
         column = column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
     times: NDArray[Any]
     if not isinstance(attribute, TimeAttribute) or isinstance(attribute.moments, Clock):
-        column = writable(column)
-        times = column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
+        # pandas writes a column alike, as its most precise time needs.
+        places, different = pd.factorize(writable(column))
+        times = np.array([*map(_time_text, different), None], dtype=object)[places]
     elif column.dt.tz is None:
         times = column.to_numpy(dtype="datetime64[us]")
     elif not attribute.moments.timezone:
@@ -126,6 +127,11 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
         instants = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
         times = attribute.moments.local(instants)
     return times
+
+
+def _time_text(time: pd.Timestamp) -> str:
+    """How a local time is written: midnight as its day."""
+    return str(time).removesuffix(" 00:00:00")
 
 
 def writable(column: pd.Series) -> pd.Series:

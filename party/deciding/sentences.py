@@ -8,6 +8,7 @@ from typing import Any
 
 from ...common.crypto.certificates import fingerprint_text
 from ...common.privacy.cost import ALL_ROWS, ROWS_PER_PERSON, Adjacency
+from ...common.privacy.rounding import text_above
 from ...common.protocols.alignment.plan import DDH, FIRST, HMAC, REFUSE
 from ...common.protocols.chosen import CHOICE
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
@@ -91,8 +92,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "rows", _rows_used(form["rows_used"])
     yield (
         "charge",
-        f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
-        f"delta {charge['delta']:.3g}",
+        f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon "
+        f"{text_above(charge['epsilon'], 6)} at delta {text_above(charge['delta'], 3)}",
     )
     if form["labels"] is not None:
         yield "labels", _labels_in_words(form["labels"], form["lifetime"])
@@ -213,7 +214,7 @@ def _mechanism_in_words(mechanism: Any) -> str:
 def _promise(promise: dict[str, float | None]) -> str:
     if promise["epsilon"] is None:
         return f"rho {promise['zcdp_rho']:.6g}"
-    return f"epsilon {promise['epsilon']:.6g} at delta {promise['delta']:.3g}"
+    return f"epsilon {text_above(promise['epsilon'], 6)} at delta {text_above(promise['delta'] or 0.0, 3)}"
 
 
 def _related_in_words(related: dict[str, Any]) -> str:

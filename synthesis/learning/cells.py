@@ -153,10 +153,14 @@ class Cells:
 
     def _names(self, name: str, place_in: Callable[[str], int], places: int) -> NDArray[np.int64]:
         words = f"regexp_replace({self.texts[name]}, '[0-9]+', ' ', 'g')"
-        found = self._query(f"SELECT {words} AS t, count(*) AS n FROM file GROUP BY 1")
+        return self._count_places(words, place_in, places)
+
+    def _count_places(self, text: str, place_in: Callable[[str], int], places: int) -> NDArray[np.int64]:
+        """How many rows have a text of each place, then of none; a missing text is the empty one."""
+        found = self._query(f"SELECT {text} AS t, count(*) AS n FROM file GROUP BY 1")
         counts = np.zeros(places + 1, dtype=np.int64)
-        for text, rows in zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True):
-            counts[place_in(text)] += rows
+        for one, rows in zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True):
+            counts[place_in(one)] += rows
         return counts
 
     def units(self, name: str) -> tuple[list[tuple[str, str]], NDArray[np.int64]]:
@@ -193,13 +197,10 @@ class Cells:
 
     def zone_names(self, name: str) -> NDArray[np.int64]:
         """How many cells have each of `ZONE_NAMES` behind a time, then none; private."""
-        found = self._query(
-            f"SELECT regexp_extract({self.texts[name]}, {quote(ZONE_NAME_SQL)}, 1) AS t, count(*) AS n "
-            "FROM file GROUP BY 1"
-        )
-        rows = dict(zip(np.ma.filled(found["t"], "").tolist(), found["n"].tolist(), strict=True))
-        counts = [rows.pop(zone, 0) for zone in ZONE_NAMES]
-        return np.array([*counts, sum(rows.values())], dtype=np.int64)
+        zone = f"regexp_extract({self.texts[name]}, {quote(ZONE_NAME_SQL)}, 1)"
+        places = {known: place for place, known in enumerate(ZONE_NAMES)}
+        none = len(ZONE_NAMES)
+        return self._count_places(zone, lambda text: places.get(text, none), none)
 
     def numbers(self, name: str, kind: Numbers) -> NDArray[np.float64]:
         """The numbers of a column, shape (N,); NaN where a cell is none; private."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...common.errors import DataError
 from ...common.privacy.budget import DEFAULT_DELTA, Budget
+from ...common.privacy.rounding import text_above
 from ...simulations.tables.frames import Source
 from .ledger import Content, Ledger, limit_values, release_values
 from .places import LedgerLike, ledgers_of
@@ -53,7 +54,7 @@ class TableBudget:
 
     def __str__(self) -> str:
         lines = [
-            f"{one.at}  epsilon {one.budget.epsilon:g} at delta {one.budget.delta:g}, "
+            f"{one.at}  epsilon {text_above(one.budget.epsilon or 0.0, 6)} at delta {one.budget.delta:g}, "
             f"{one.cost.unit.phrase}{', ended early' if one.ended else ''}{'  ' + one.out if one.out else ''}"
             for one in self.releases
         ]

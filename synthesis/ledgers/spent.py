@@ -11,7 +11,7 @@ from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import Adjacency, PrivacyUnit
-from ...common.privacy.rounding import float_below
+from ...common.privacy.rounding import float_below, text_above
 from ...common.privacy.spending import Cost, together
 from ...curator.mechanisms.mechanism import Mechanism
 
@@ -105,7 +105,7 @@ class Composed:
     delta: float
 
     def __str__(self) -> str:
-        return f"epsilon {self.epsilon:.4g} at delta {self.delta:.3g}"
+        return f"epsilon {text_above(self.epsilon)} at delta {text_above(self.delta, 3)}"
 
 
 def compose(spent: Sequence[Spent]) -> Composed:

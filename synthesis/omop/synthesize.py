@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from ...common.errors import DataError
+from ...common.privacy.rounding import text_above
 from ...curator.people.release import PeopleRelease
 from ...simulations.stopping import UNFINISHED
 from ..ledgers.ledger import Ledger
@@ -98,7 +99,7 @@ def synthesize_cdm(
         ledger=_ledger_of(database, ledger),
     )
     labels = "; ".join(release.certificate.labels)
-    promised = f"epsilon {epsilon:g}, delta {delta:g}; a person with all records is the unit"
+    promised = f"epsilon {text_above(epsilon, 6)}, delta {delta:g}; a person with all records is the unit"
     made = write(folder / CDM, release.tables, cdm.choices, labels or f"differentially private: {promised}")
     return Released(made, release)
 

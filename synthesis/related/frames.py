@@ -51,7 +51,7 @@ def frame_of(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storag
         found: dict[str, Any] = {}
         if others:
             columns = source.query(connection, f"SELECT {', '.join(others)} FROM file")
-            found |= {name: _without_mask(cells) for name, cells in columns.items()}
+            found |= {name: _of_one_type(cells) for name, cells in columns.items()}
         if texts:
             # Each text once: a large table has few different ones in most columns.
             listed = ", ".join(f"{name}::VARCHAR AS {name}" for name in texts)
@@ -92,10 +92,21 @@ def _categories(reader: pa.RecordBatchReader) -> dict[str, pd.Categorical]:
     return found
 
 
-def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
-    """Cells with None for a missing value."""
-    if not np.ma.isMaskedArray(cells):
-        return cells
-    found: NDArray[Any] = np.ma.getdata(cells).astype(object)
-    found[np.ma.getmaskarray(cells)] = None
-    return found
+def _of_one_type(cells: NDArray[Any]) -> Any:
+    """Cells whose type follows from that of the file's column: whether one is missing changes none of others.
+
+    Args:
+        cells: as DuckDB gives them, masked only if one is missing.
+    """
+    held, missing = np.ma.getdata(cells), np.ma.getmaskarray(cells)
+    match held.dtype.kind:
+        case "i" | "u":
+            return pd.arrays.IntegerArray(held, missing)
+        case "b":
+            return pd.arrays.BooleanArray(held, missing)
+        case "f":
+            return np.where(missing, np.array(np.nan, held.dtype), held)
+        case "M" | "m":
+            return np.where(missing, np.array("NaT", held.dtype), held)
+        case _:
+            return np.where(missing, np.array(None), held)

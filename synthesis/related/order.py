@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 from ...common.data.values import read_numbers, text_of
 from ...common.errors import DataError
+
+_NANOSECONDS = re.compile(r"([.,][0-9]{6})[0-9]+")
+"""Digits beyond microseconds: pandas reads a whole column with the digits of one cell, and then few years."""
 
 Ordered = str | Literal[True]
 """A column by which rows of a person are in order, or True for the order of the table."""
@@ -57,9 +61,11 @@ def _read(column: pd.Series) -> tuple[tuple[NDArray[Any], ...], NDArray[np.bool_
         return (column.to_numpy(),), column.notna().to_numpy()
     texts = _texts(column)
     numbers = _numbers_in(texts)
-    others = [text if np.isnan(number) else "" for text, number in zip(texts, numbers, strict=True)]
-    times = pd.to_datetime(others, errors="coerce", format="mixed", utc=True).tz_localize(None).to_numpy()
-    return (times, numbers), ~(np.isnan(numbers) & np.isnat(times))
+    dates = (_NANOSECONDS.sub(r"\1", text) for text in texts)
+    others = [text if np.isnan(number) else "" for text, number in zip(dates, numbers, strict=True)]
+    times = pd.to_datetime(others, errors="coerce", format="mixed", utc=True).tz_localize(None)
+    known = times.to_numpy(dtype="datetime64[us]")
+    return (known, numbers), ~(np.isnan(numbers) & np.isnat(known))
 
 
 def _is_written(column: pd.Series) -> bool:

@@ -137,7 +137,11 @@ def _frame_of(data: Rows) -> tuple[pd.DataFrame, Any]:
             "expected a data frame of pandas, an array or a list of tuples, got "
             f"{type(data).__name__}; make one of it"
         )
-    frame = pd.DataFrame(data)
+    if isinstance(data, list) and len({len(row) for row in data}) > 1:
+        raise DataError("expected tuples of one length, got others; fill what is missing with None")
+    # Of objects, pandas would find types that suit all cells, so that one decides how others are read.
+    typed = isinstance(data, np.ndarray) and data.dtype != object
+    frame = pd.DataFrame(data, dtype=None if typed else object)
     frame.columns = [f"column{place}" for place, _ in enumerate(frame.columns, 1)]
     if isinstance(data, np.ndarray):
         return frame, pd.DataFrame.to_numpy

@@ -1,9 +1,11 @@
 """Arguments of any kind end in one sentence before a table is read, charged or drawn from."""
 
 import inspect
+import os
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -116,3 +118,16 @@ def _fits(what, value):
 def test_as_many_rows_as_memory_holds_depend_on_their_columns(finished):
     with pytest.raises(dpmosaic.DataError, match="rows: expected at most 536,870,912, whose cells memory"):
         finished["rows"](10**9)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="a shell's <(...) is a file of /dev/fd")
+@pytest.mark.parametrize("options", [{}, {"key": "id"}], ids=["rows", "people"])
+def test_a_domain_is_read_once_and_may_come_from_a_pipe(options):
+    rows = pd.DataFrame({"id": np.arange(300) // 2, "a": np.arange(300) % 2})
+    reading, writing = os.pipe()
+    with open(reading), open(writing, "w") as shell:
+        shell.write('{"a": 2}')
+        shell.close()
+        path = f"/dev/fd/{reading}"
+        stated = {"domain": path, "mechanism": "independent", "ledger": False, "progress": False}
+        dpmosaic.synthesize(rows, 1.0, **stated, **options)

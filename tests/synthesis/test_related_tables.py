@@ -18,7 +18,7 @@ from dpmosaic.common.errors import MosaicError
 from dpmosaic.curator.people.table_files import formula_warning
 from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
-from dpmosaic.synthesis.related.order import places_in_order
+from dpmosaic.synthesis.related.order import has_order, places_in_order
 from support.mutations import changed_bytes
 from support.related import DOMAINS, RELATIONS, patients, release
 
@@ -447,6 +447,26 @@ def test_no_cell_of_an_order_decides_how_others_are_read():
     rows = pd.DataFrame({"day": ["2020-10-01", "5", "2020-02-01", "9", "1/3/2020"]})
     places = places_in_order("rows", rows, np.array([0, 1, 0, 1, 0]), "day", np.random.default_rng(1))
     assert places.tolist() == [4, 2, 0, 1, 3]
+
+
+ORDERED = ["9999-12-31", "0001-01-01", "2020-01-01", "1500-05-05 10:30", "7", "2020-01-01T10:00:00.5Z"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *("2020-01-01 00:00:00.123456789", "20200101T101010.1234567", "2020-01-01T00:00:00.1234567+02:00"),
+        *("soon", "", "1e400", "9999-12-31 23:59:59.999999", "1/3/2020", "\uff12\uff10\uff12\uff10-01-01"),
+    ],
+)
+def test_an_odd_cell_leaves_no_row_of_another_person_out_and_moves_none(odd):
+    rows = pd.Series([*ORDERED, odd], dtype=object)
+    assert has_order(rows)[:-1].all()
+    person = np.array([0] * len(ORDERED) + [1])
+    held = pd.DataFrame({"day": rows})[has_order(rows)]
+    rng = np.random.default_rng(1)
+    places = places_in_order("rows", held, person[: len(held)], "day", rng)
+    assert places[: len(ORDERED)].tolist() == [4, 1, 3, 2, 5, 0]
 
 
 def test_a_table_with_a_key_is_left_what_has_one(asked):

@@ -16,6 +16,7 @@ const verifier = (() => {
   const SAME = 1e-6; // relative difference up to which two computations of a number agree
   const SECOND_OPINION = 1e-3; // the same for epsilon by the privacy loss distribution, against the Gaussian one
   const CURATOR = "curator"; // the dealer that is the curator
+  const LEAST_DELTA = 1e-18; // draws of noise are not exact enough for a smaller one
 
   class Refused extends Error {}
   const need = (holds, message) => {
@@ -293,7 +294,7 @@ const verifier = (() => {
     need((epsilon === null) !== (rho === null), "expected either epsilon or rho");
     for (const one of [epsilon, rho]) need(one === null || one > 0, "expected a positive budget");
     need(epsilon === null || delta !== null, "expected delta beside epsilon");
-    need(delta === null || (delta > 0 && delta < 1), "expected a delta in (0, 1)");
+    need(delta === null || (delta >= LEAST_DELTA && delta < 1), "expected a delta in (0, 1), at least 1e-18");
   };
   const checkSpec = (spec) => {
     need(spec.rows === null || spec.rows >= 1n, "expected at least one row");
@@ -784,7 +785,7 @@ const verifier = (() => {
   const normal = (x) => erfc(-x / Math.SQRT2) / 2;
   const gaussianDelta = (mu, epsilon) => {
     const [upper, lower] = [normal(mu / 2 - epsilon / mu), normal(-mu / 2 - epsilon / mu)];
-    return upper - (lower ? Math.exp(epsilon + Math.log(lower)) : 0);
+    return upper - (lower < 2 ** -1022 ? 0 : Math.exp(epsilon + Math.log(lower))); // smaller ones have few digits
   };
   const zcdpDelta = (rho, epsilon) => {
     const logDelta = (logExcess) => {
@@ -812,6 +813,11 @@ const verifier = (() => {
   };
   const gaussianEpsilon = (mu, delta) => 1 / largest((inverse) => gaussianDelta(mu, 1 / inverse) <= delta);
   const zcdpEpsilon = (rho, delta) => 1 / largest((inverse) => zcdpDelta(rho, 1 / inverse) <= delta);
+  // Six digits of a number that are not below it; a billionth more than these is these.
+  const above = (value) => {
+    const power = 10 ** (5 - Math.floor(Math.log10(value)));
+    return (Math.ceil(value * (1 - 1e-9) * power) / power).toPrecision(6);
+  };
   const muOf = (rho) => Math.sqrt(2 * rounded(rho));
   const allows = (budget, rho) => {
     if (budget.zcdp_rho !== null) return !less(exact(budget.zcdp_rho), rho);
@@ -1059,7 +1065,7 @@ const verifier = (() => {
         const both = [exact(terms.granted_rho), spent.rho].map((rho) => plus(chosen, rho));
         need(both.every((rho) => allows(noise, rho)), "the rho of the ledgers does not keep the stated epsilon and delta");
         const rho = `the ledgers give rho ${rounded(both[1]).toPrecision(6)}`;
-        const reached = noise.delta === null || both[1][0] === 0n ? "" : `, epsilon ${gaussianEpsilon(muOf(both[1]), Number(noise.delta)).toPrecision(6)} at delta ${Number(spec.budget.delta)}`;
+        const reached = noise.delta === null || both[1][0] === 0n ? "" : `, epsilon ${above(gaussianEpsilon(muOf(both[1]), Number(noise.delta)))} at delta ${Number(spec.budget.delta)}`;
         return [check("promise", true, `${rho}${reached}`)];
       })),
     );
@@ -1219,7 +1225,7 @@ const verifier = (() => {
     const stated = alike(promise.epsilon === null ? null : Number(promise.epsilon), budget.epsilon === null ? null : Number(budget.epsilon)) && alike(promise.delta === null ? null : Number(promise.delta), budget.delta === null ? null : Number(budget.delta));
     if (gaussian) {
       const kept = stated && allows(noise, whole_);
-      const reached = noise.delta === null ? "" : `: epsilon ${gaussianEpsilon(muOf(whole_), Number(noise.delta)).toPrecision(6)} at delta ${Number(budget.delta)}`;
+      const reached = noise.delta === null ? "" : `: epsilon ${above(gaussianEpsilon(muOf(whole_), Number(noise.delta)))} at delta ${Number(budget.delta)}`;
       checks.push(check("promise", kept, `kept${reached}`, "more was spent than promised"));
     } else checks.push(check("promise", stated && !less(exact(promise.zcdp_rho_granted), spent), "spent within the grant; steps without Gaussian noise are not recomputed here", "more was spent than promised"));
     return checks;
@@ -1418,7 +1424,7 @@ const verifier = (() => {
     const costs = equal(spent, certificate.zcdp_rho_spent) && (epsilon === null ? certificate.epsilon_spent === null : certificate.epsilon_spent !== null && near(Number(certificate.epsilon_spent), epsilon, 1e-9));
     checks.push(check("costs", costs, "add up", "do not add up to what is stated"));
     const kept = budget.epsilon === null ? !less(exact(budget.zcdp_rho), spent) : epsilon !== null && epsilon <= Number(budget.epsilon) * (1 + 1e-12);
-    checks.push(check("promise", kept, `kept${epsilon === null ? "" : `: epsilon ${epsilon.toPrecision(6)} at delta ${Number(budget.delta)}`}`, "more was spent than promised"));
+    checks.push(check("promise", kept, `kept${epsilon === null ? "" : `: epsilon ${above(epsilon)} at delta ${Number(budget.delta)}`}`, "more was spent than promised"));
     const labels = [...certificate.labels, ...made.flatMap((one) => one.labels)];
     checks.push(check("label", certificate.differentially_private && !labels.length, "differentially private", "labelled as not a private release"));
     return { certificate, federation, terms, checks };

@@ -2,11 +2,13 @@ import math
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant
 from dp_accounting.rdp import rdp_privacy_accountant
 from scipy import stats
+from scipy.special import log_ndtr
 
 from dpmosaic.common.privacy import conversion, cost
 from dpmosaic.common.privacy.budget import Budget
@@ -88,3 +90,11 @@ def test_the_papers_conversion_solves_its_own_equation():
 def test_conversions_hold_at_the_ends_of_the_range():
     assert conversion.gaussian_delta(conversion.gaussian_mu(1e-6, 1e-30), 1e-6) <= 1e-30 * (1 + 1e-5)
     assert conversion.zcdp_rho(1e6, 1e-9) > 9e5
+
+
+@pytest.mark.parametrize("delta", [1e-18, 1e-16, 3.8485876122315344e-14, 1e-9, 1e-3])
+def test_the_promise_is_met_where_the_smaller_probability_has_few_digits(delta):
+    for epsilon in (*np.linspace(640, 780, 300), 712.4583576541554):
+        mu = conversion.gaussian_mu(epsilon, delta)
+        upper, lower = log_ndtr(mu / 2 - epsilon / mu), log_ndtr(-mu / 2 - epsilon / mu)
+        assert math.exp(upper) - math.exp(epsilon + lower) <= delta * (1 + 1e-9)

@@ -20,7 +20,7 @@ from scipy.stats import norm
 import dpmosaic
 from dpmosaic.common.canonical.terms import decode_terms, encode_terms
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.errors import MosaicError, ProtocolError
 from dpmosaic.common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from dpmosaic.common.privacy.cost import ALL_ROWS
 from dpmosaic.common.protocols.arithmetic.ring import Ring
@@ -213,6 +213,16 @@ def test_the_digest_of_a_certificate_is_that_which_parties_sign():
     assert second("digest", certificate=json.dumps(form)) == Certificate.from_json(form).digest().hex()
     form["plan"]["dealers"], form["promise"]["zcdp_rho_spent"] = [], 1
     assert second("digest", certificate=json.dumps(form)) == Certificate.from_json(form).digest().hex()
+
+
+@pytest.mark.parametrize("delta", [1e-320, 9.9e-19, 0, 1])
+def test_refuses_a_delta_that_the_package_refuses(delta):
+    form = certificate_form()
+    form["plan"]["spec"]["budget"]["delta"] = delta
+    with pytest.raises(MosaicError):
+        Certificate.from_json(form)
+    with pytest.raises(Refused, match="expected a delta"):
+        second("digest", certificate=json.dumps(form))
 
 
 def test_a_cost_of_many_digits_is_refused_and_not_computed():

@@ -137,7 +137,7 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
         "workload 1 pair",
         "mechanism mst, rounds = 3",
         "promise rho 0.02 for each record, which is one row of one slice",
-        "charge up to rho 0.02 at this party, which is epsilon 1.10404 at delta 1e-09",
+        "charge up to rho 0.02 at this party, which is epsilon 1.10405 at delta 1e-09",
         "collusions 1 of the 1 other parties may collude without weakening the promise",
         "dealers the curator, trusted to deal as written and not to collude with a party; for trials",
         "evaluators curator, clinic, other, of whom any two together could see every scored marginal; this "

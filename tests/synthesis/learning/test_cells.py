@@ -1,5 +1,6 @@
 """The cells of a raw table, as DuckDB counts and reads them."""
 
+from collections import Counter
 from contextlib import closing
 
 import numpy as np
@@ -163,3 +164,38 @@ def test_columns_of_other_types_are_refused_by_their_type(tmp_path):
     with pytest.raises(DataError, match="column 'x': expected booleans, numbers, text"):
         with closing(Cells.of(raw.source, raw.timezones)):
             pass
+
+
+ODD = [
+    *(None, "", "  ", "5", "-5", "5-", "(5)", "5 kg", "$5", "5%", "1.234,5", "1,234.5", "1e400", "9" * 400),
+    *("2020-01-31", "31/12/2020", "12MAY2021", "Monday, 3 May 2021", "2020-02-30", "99999999", "1:2:3:4"),
+    *("2020-01-31 10:05:00 CET", "2020-01-31 10:05:00 EST", "2020-01-31 10:05:00.123456789"),
+    *("2020-01-31T10:05:00Z", "2020-01-31T10:05:00+02:00", "2020-01-31T10:05:00+24:00", "10:05:00+99:99"),
+    *("north", "x" * 20_000, "\x00", "a\x00b", "\u0663", "\uff12", "'", '"', "\u2028", "\U0001f600"),
+]
+COUNTED = (
+    *("forms", "numbers_of_dates", "month_names", "day_names", "fraction_digits", "zone_names"),
+    *("units", "offsets", "values", "records", "different"),
+)
+
+
+def counts_of(read, counted, texts):
+    """What is counted of a column: name or place -> number of rows."""
+    table = read(pd.DataFrame({"x": pd.Series(texts, dtype=object)}))
+    found = table.records() if counted == "records" else getattr(table, counted)("x")
+    names, rows = found if isinstance(found, tuple) else (None, np.atleast_1d(found))
+    counts = Counter()
+    for name, one in zip(range(len(rows)) if names is None else map(str, names), rows.tolist(), strict=True):
+        counts[name] += one
+    return counts
+
+
+@pytest.mark.parametrize("counted", COUNTED)
+@pytest.mark.parametrize(
+    "rows", [[], ["2021-05-12 14:05:00"] * 50, [*ODD, *ODD]], ids=["none", "alike", "odd"]
+)
+def test_a_row_more_adds_one_to_one_count_at_most(cells, counted, rows):
+    before = counts_of(cells, counted, rows)
+    for odd in ODD:
+        after = counts_of(cells, counted, [*rows, odd])
+        assert sum(abs(after[name] - before[name]) for name in after | before) <= 1, odd

@@ -6,6 +6,7 @@ import pytest
 
 from dpmosaic import BudgetError, DataError
 from dpmosaic.synthesis.styles.smartnoise import Synthesizer
+from dpmosaic.synthesis.styles.synthesizer import Synthesizer as Releasing
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")]
 
@@ -69,3 +70,21 @@ def test_other_rows_are_refused():
         DataError, match="expected a data frame of pandas, an array or a list of tuples, got str"
     ):
         create().fit("table.csv", transformer=DOMAIN)
+
+
+@pytest.mark.parametrize("odd", [None, "none", 1.5, 2**70, True, float("nan")])
+@pytest.mark.parametrize("kind", [list, object], ids=["tuples", "array"])
+def test_no_cell_decides_how_those_of_others_are_read(kind, odd, monkeypatch):
+    given = []
+    monkeypatch.setattr(Releasing, "fit", lambda self, frame: given.append(frame))
+    for rows in ([(1, "a"), (2, "b")], [(1, "a"), (2, "b"), (odd, odd)]):
+        create().fit(rows if kind is list else np.array(rows, dtype=object), transformer=DOMAIN)
+    one, other = given
+    assert one.dtypes.equals(other.dtypes)
+    assert [*map(repr, one.to_numpy().ravel())] == [*map(repr, other.to_numpy()[:2].ravel())]
+
+
+@pytest.mark.parametrize("odd", [(1,), (1, "a", 2)])
+def test_tuples_of_several_lengths_are_refused(odd):
+    with pytest.raises(DataError, match="tuples of one length"):
+        create().fit([(1, "a"), odd], transformer=DOMAIN)
