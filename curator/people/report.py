@@ -16,6 +16,7 @@ from ...common.version import __version__
 from ..report.comparison import PeopleComparison
 from ..report.distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, Measured, distribution
 from ..report.page import environment
+from ..results.comparable import of_same_codes, with_codes_for_all
 from ..results.raw_frames import encode_frame
 from .certificate import PeopleCertificate
 from .files import RECORDS, file_name
@@ -44,7 +45,10 @@ def people_report(
         comparison: with the real tables.
         measured: shares of people by their columns, as they were measured.
     """
-    tables = coded_tables(family, frames)
+    tables = coded_tables(family, frames, comparison is not None)
+    root = family.root
+    if measured and root.domain is not None and root.name in tables:
+        measured = of_same_codes(measured, root.domain, tables[root.name].domain)
     budget = certificate.budget
     delta = budget.delta or _DELTA
     epsilon = budget.epsilon or zcdp_epsilon(float(budget.zcdp_rho or 0), delta)
@@ -78,32 +82,34 @@ def people_report(
                         column,
                         rows,
                         None if comparison is None else comparison.real[name],
-                        (measured or {}).get(column) if name == family.root.name else None,
+                        (measured or {}).get(column) if name == root.name else None,
                     )
                     for column in rows.domain
                 ]
                 for name, rows in tables.items()
             },
-            measured_table=family.root.name if measured else "",
+            measured_table=root.name if measured else "",
             banded=comparison is not None and any(chart.band for chart in comparison.curves),
             chart=(COLUMNS_WIDTH, COLUMNS_HEIGHT),
         )
     )
 
 
-def coded_tables(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str, Table]:
+def coded_tables(family: Family, frames: Mapping[str, pd.DataFrame], whatever: bool) -> dict[str, Table]:
     """Tables in codes, with the number of rows that belong to each row; those without a column are left out.
 
     Args:
         family: the tables.
         frames: their rows, with keys.
+        whatever: whether there are codes for whatever the real tables may hold.
     """
     found = {}
     for table in family.tables:
         if table.name not in frames or not table.columns:
             continue
         rows = frames[table.name]
-        held = Domain(tuple(one for one in family.shown_attributes(table.name) if one.name in rows.columns))
+        shown = tuple(one for one in family.shown_attributes(table.name) if one.name in rows.columns)
+        held = with_codes_for_all(shown) if whatever else Domain(shown)
         coded_rows = Table.concatenate(
             [
                 encode_frame(held, rows.iloc[start : start + _ROWS_OF_BLOCK])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, count
 from typing import TypeVar
@@ -30,6 +30,11 @@ def comparable(domain: Domain, learned: Collection[str]) -> Domain:
     """
     attributes = (_with_others(one) if one.name in learned else one for one in domain.attributes)
     return replace(domain, attributes=tuple(attributes)) if learned else domain
+
+
+def with_codes_for_all(attributes: Iterable[Attribute]) -> Domain:
+    """A domain of columns in which the real table has codes, whatever it holds."""
+    return Domain(tuple(map(_with_others, attributes)))
 
 
 def moved_to(domain: Domain, table: Table) -> Table:

@@ -24,7 +24,7 @@ from ...curator.people.shape import Family, numbers_on
 from ...curator.people.summaries import Summary
 from ...curator.results.raw_frames import cells_of
 from .metrics import PRIVATE
-from .people_sides import Line, Side, comparable
+from .people_sides import Line, Side, compared_values
 from .people_survival import Survival, times_of_people, times_to_rows
 from .related import ChildEvaluation, PairDistance, evaluate, pairs_within
 
@@ -172,9 +172,9 @@ def _ends_outside(side: Side, table: Kin, end: Attribute, where: str) -> NDArray
 
 
 def _differ(side: Side, table: Kin, summary: Summary, attribute: Attribute) -> NDArray[np.bool_]:
-    domain, named = Domain((attribute,)), pd.DataFrame({attribute.name: side.says(table, summary)})
-    held = comparable(side.frames[table.parent], domain, attribute.name)
-    found = comparable(named, domain, attribute.name)
+    named = pd.DataFrame({attribute.name: side.says(table, summary)})
+    held = compared_values(side.frames[table.parent], (attribute,), attribute.name)
+    found = compared_values(named, (attribute,), attribute.name)
     same: NDArray[np.bool_] = pd.Series(held).eq(pd.Series(found)).to_numpy() | (
         pd.isna(held) & pd.isna(found)
     )

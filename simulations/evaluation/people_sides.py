@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.data.attributes.attribute import Attribute
 from ...common.data.domain import Domain
 from ...common.data.values import text_of
 from ...common.errors import DataError
@@ -18,6 +19,7 @@ from ...common.forms.nearest import hint
 from ...curator.people.kin import Kin
 from ...curator.people.shape import Family, bounds_of
 from ...curator.people.summaries import Summary
+from ...curator.results.comparable import with_codes_for_all
 from ...curator.results.keys import keys_as_texts
 from ...curator.results.raw_frames import cells_of
 
@@ -95,10 +97,8 @@ class Side:
     def compared(self, name: str) -> pd.DataFrame:
         """The columns of a table but keys: numbers on the scale of their column, others as texts."""
         rows, shown = self.frames[name], self.family.shown_attributes(name)
-        if not shown:
-            return pd.DataFrame(index=rows.index)
-        domain = Domain(shown)
-        return pd.DataFrame({one: comparable(rows, domain, one) for one in domain}, index=rows.index)
+        found = {one.name: compared_values(rows, shown, one.name) for one in shown}
+        return pd.DataFrame(found, index=rows.index)
 
     @cached_property
     def with_keys(self) -> dict[str, pd.DataFrame]:
@@ -141,12 +141,23 @@ class Line:
         return self.values if self.low is None else self.values - self.low
 
 
-def comparable(rows: pd.DataFrame, domain: Domain, name: str) -> NDArray[Any]:
-    """A column: numbers on its scale, others as texts, shape (N,)."""
+def compared_values(rows: pd.DataFrame, columns: Sequence[Attribute], name: str) -> NDArray[Any]:
+    """A column: numbers on its scale, others as texts, also where the release holds no such value.
+
+    Args:
+        rows: of a table.
+        columns: of the table, as the release has them.
+        name: of the column.
+    """
+    domain = with_codes_for_all(columns)
     attribute, cells = domain[name], cells_of(domain, rows, name)
     numbers = attribute.within(cells)
     if numbers is not None:
         return numbers
-    values = attribute.decode(np.arange(attribute.size), np.random.default_rng(0))
-    texts = np.array([text_of(value) or None for value in values.tolist()], dtype=object)
+    rng = np.random.default_rng(0)
+    released = next(one for one in columns if one.name == name)
+    values = released.decode(np.arange(released.size), rng).tolist()
+    # What the release does not hold has the last codes.
+    values += attribute.decode(np.arange(released.size, attribute.size), rng).tolist()
+    texts = np.array([text_of(value) or None for value in values], dtype=object)
     return texts[attribute.encode(cells)]

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.domain import Domain
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
@@ -19,7 +18,7 @@ from ...curator.people.kin import Kin
 from ...curator.people.release import PeopleRelease
 from ...curator.people.shape import Family, bounds_of
 from ...curator.people.summaries import TimeTo
-from .people_sides import Line, Numbers, Side, comparable
+from .people_sides import Line, Numbers, Side, compared_values
 from .survival import Band, Curve, curve, distance
 
 _EVENTS = 10
@@ -99,7 +98,7 @@ def _events(family: Family, table: Kin, real: Line) -> Iterator[TimeTo]:
     yield from (one for one, _ in family.summaries_in_release(table.name) if isinstance(one, TimeTo))
     for attribute in family.shown_attributes(table.name):
         if isinstance(attribute, CategoricalAttribute):
-            cells = comparable(real.rows, Domain((attribute,)), attribute.name)
+            cells = compared_values(real.rows, (attribute,), attribute.name)
             counts = pd.Series(cells).value_counts()
             for value in counts.index[:_EVENTS]:
                 yield TimeTo(f"{attribute.name} {value}", attribute.name, (str(value),))

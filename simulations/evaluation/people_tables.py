@@ -26,7 +26,7 @@ def comparison(found: PeopleEvaluation, family: Family, real: Mapping[str, pd.Da
         family: the tables.
         real: the real ones, by name.
     """
-    tables = coded_tables(family, Side.of(family, real).frames)
+    tables = coded_tables(family, Side.of(family, real).frames, True)
     return PeopleComparison(tables, tuple(score_tables(found)), curve_charts(found))
 
 

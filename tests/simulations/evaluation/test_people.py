@@ -201,6 +201,26 @@ def test_people_of_whom_nothing_but_rows_is_known_are_compared_and_shown():
     assert "Not for publication" in dpmosaic.compare(rows, made).html
 
 
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+def test_real_tables_may_hold_what_a_release_did_not_learn():
+    rng = np.random.default_rng(2)
+    people = pd.DataFrame({"id": range(500), "sex": rng.choice(["F", "M"], 500), "well": True})
+    visits = pd.DataFrame(
+        {"id": np.repeat(people["id"], 2), "kind": "call", "cost": rng.integers(1, 99, 1000)}
+    )
+    made = dpmosaic.synthesize(
+        {"people": people, "visits": visits}, epsilon=20.0, relations={"visits": {"id": "people"}}, seed=1
+    )
+    people = people.astype({"well": object})
+    people.loc[0, ["sex", "well"]] = "unknown", None
+    visits = visits.astype({"cost": object})
+    visits.loc[0, ["kind", "cost"]] = None, "free"
+    real = {"people": people, "visits": visits}
+    found = evaluate_people(real, made)
+    assert found.rows["people"] == (500, len(made.tables["people"]))
+    assert "unknown" not in dpmosaic.compare(real, made).html
+
+
 def test_choices_of_flat_tables_are_refused(made):
     with pytest.raises(DataError, match="target"):
         dpmosaic.evaluate(patients(), made, target="sex")
