@@ -22,10 +22,6 @@ _ALIKE = np.linspace(0, 1, 129)
 _GUESSED = 0.1
 """Relative deviation of how much rows count in several columns, as far as single ones say it."""
 
-_TOGETHER = 0.25
-"""How near agreeing in several columns is to agreeing in that in which rows do least often; 0 if no column
-said anything of another."""
-
 _NEAR, _OTHERS = 0.15, 0.2
 """How near columns are in this to one that is typical for a table, and the part of those that are not."""
 
@@ -84,7 +80,9 @@ class Lengths:
             for name, labels in view.groupings
             if name in self._rule.varying
         ]
-        added = float(self._sums(_at_once(found), view, domain)[0])
+        # Of two columns rows agree at least as often as if one said nothing of the other.
+        least, most = np.prod(found, axis=0), np.min(found, axis=0)
+        added = float(self._sums(np.sqrt(least * most), view, domain)[0])
         measured = self._measured.get((view.clique, view.groups))
         if measured is not None:
             added, _ = mean_by_precision((added, _GUESSED * added), measured)
@@ -153,9 +151,3 @@ class Lengths:
         divided = np.maximum(np.minimum(n, length / max(share, 1e-9)), evened)
         added: Numbers = (n / divided) @ self._counts / ((n / np.maximum(n, evened)) @ self._counts)
         return added
-
-
-def _at_once(found: Sequence[Numbers]) -> Numbers:
-    """How often rows agree in several columns at once; it is likelier if they do in one of them."""
-    at_once: Numbers = np.prod(found, axis=0) ** (1 - _TOGETHER) * np.min(found, axis=0) ** _TOGETHER
-    return at_once

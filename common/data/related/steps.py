@@ -35,6 +35,9 @@ _EXACT_GAPS, _IN_OCTAVE = 8, 4
 _GAP_GROUPS = 12
 """Groups of gaps."""
 
+_SHRUNK = 1.5
+"""How much more than a span gaps may add up to for all to be shrunk; of more, the longest are cut first."""
+
 _UNITS_OF_RANGE = 1 << 20
 """Units in the range of numbers that are multiples of nothing."""
 
@@ -186,8 +189,8 @@ class Steps:
     ) -> Numbers:
         """Values whose codes these are, drawn from their bins; multiples of the unit, within the bounds.
 
-        What lies between rows is stretched to what lies between the first and the last. Where it is too much,
-        the longest gaps are cut: noise in a few long ones would make most of the others zero.
+        What lies between rows is stretched to what lies between the first and the last. Where it is far too
+        much, the longest gaps are cut first: noise in a few long ones would make most of the others zero.
 
         Args:
             codes: of the rows, shape (N,).
@@ -222,8 +225,8 @@ class Steps:
         in_bin = (self.spans[spans] <= total) & (total < self.spans[spans + 1])
         span = np.where(in_bin | none, total, drawn)
         span = np.minimum(span, np.maximum(np.floor((most - begin) / self.unit), 0.0))
-        summed = _summed_up_to(steps, starts, lengths, span)
-        factor = span / np.maximum(np.minimum(total, span), 1.0)
+        summed = _summed_up_to(steps, starts, lengths, _SHRUNK * span)
+        factor = span / np.maximum(np.minimum(total, _SHRUNK * span), 1.0)
         found = np.repeat(begin, lengths) + np.round(summed * np.repeat(factor, lengths)) * self.unit
         bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
         within: Numbers = np.clip(found, *bounds)
