@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,13 @@ class Lengths:
     Args:
         rule: how rows weigh.
         numbers: of rows of people, drawn from their released distribution, shape (people,).
+        of_first: for columns of which the first row of a person has a code that no other one has: the code.
     """
 
-    def __init__(self, rule: ByLength, numbers: NDArray[np.int64]) -> None:
-        self._rule = rule
+    def __init__(
+        self, rule: ByLength, numbers: NDArray[np.int64], of_first: Mapping[str, int] | None = None
+    ) -> None:
+        self._rule, self._of_first = rule, of_first or {}
         some = numbers[numbers > 0]
         held, counts = np.unique(some if some.size else np.ones(1), return_counts=True)
         self._numbers, self._counts = held.astype(np.float64), counts.astype(np.float64)
@@ -73,13 +76,13 @@ class Lengths:
         if self.adds_up(view):
             return 1.0
         found = [
-            self._agreeing(name, labels, domain, self._alike_in(name))
+            self._agreeing(name, labels, domain, np.array([self._alike_in(name)]))
             for name, labels in view.groupings
             if name in self._rule.varying
         ]
         # Of two columns rows agree at least as often as if one said nothing of the other.
-        least, most = math.prod(found), min(found)
-        added = float(self._sums(np.array([math.sqrt(least * most)]), view, domain)[0])
+        least, most = np.prod(found, axis=0), np.min(found, axis=0)
+        added = float(self._sums(np.sqrt(least * most), view, domain)[0])
         measured = self._measured.get((view.clique, view.groups))
         if measured is not None:
             added, _ = mean_by_precision((added, _GUESSED * added), measured)
@@ -103,11 +106,10 @@ class Lengths:
             return
         ((name, labels),) = view.groupings
         shares = np.maximum(counts, 0) + 1e-9
-        shares = shares / shares.sum()
         if labels:
             shares = shares[np.array(labels)] / np.bincount(labels)[np.array(labels)]
         self._shares[name] = shares
-        agreeing = np.array([self._agreeing(name, labels, domain, one) for one in _ALIKE])
+        agreeing = self._agreeing(name, labels, domain, _ALIKE)
         away = counts.sum() - records * self._sums(agreeing, view, domain)
         likelihood = -(away**2) / (2 * noise**2)
         self._likelihoods[name] = np.exp(likelihood - likelihood.max())
@@ -125,16 +127,26 @@ class Lengths:
         self._alike[name] = float(posterior @ _ALIKE / posterior.sum())
         return self._alike[name]
 
-    def _agreeing(self, name: str, labels: Sequence[int], domain: Domain, alike: float) -> float:
-        """How often two rows of a person have one code or group of a column."""
-        shares = self._shares.get(name, np.full(domain[name].size, 1 / domain[name].size))
-        held = np.bincount(labels, shares) if labels else shares
-        return alike + (1 - alike) * float(held @ held)
+    def _agreeing(self, name: str, labels: Sequence[int], domain: Domain, alike: Numbers) -> Numbers:
+        """How often rows of a person have one code or group of a column, shape (2, alike).
+
+        First of two rows that are not the first of the person, then of the first one and another.
+        """
+        shares = self._shares.get(name, np.ones(domain[name].size)).copy()
+        first = self._of_first.get(name)
+        if first is not None:
+            shares[first] = 0
+        held = np.bincount(labels or np.arange(len(shares)), shares / shares.sum())
+        agreeing = alike + (1 - alike) * float(held @ held)
+        if first is None:
+            return np.stack([agreeing, agreeing])
+        return np.stack([agreeing, np.full_like(alike, held[labels[first] if labels else first])])
 
     def _sums(self, agreeing: Numbers, view: View, domain: Domain) -> Numbers:
-        """How much rows count, relative to weights that add up, by how often two rows of a person agree."""
+        """How much rows count, relative to weights that add up, by how often those of a person agree."""
         n, evened = self._numbers, self._rule.evened
-        length = np.sqrt(n + n * (n - 1) * agreeing[:, None])
+        others, first = agreeing[..., None]
+        length = np.sqrt(n + (n - 1) * ((n - 2) * others + 2 * first))
         share = self._rule.share(view.clique, view.shape(domain))
         divided = np.maximum(np.minimum(n, length / max(share, 1e-9)), evened)
         added: Numbers = (n / divided) @ self._counts / ((n / np.maximum(n, evened)) @ self._counts)

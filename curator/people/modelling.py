@@ -21,7 +21,7 @@ from ..measurers.size import NoisySize, Supposed
 from .drawing.numbers import limit_of_equal_counts, shrink_tail
 from .drawn import numbers_of
 from .groups import groups_by_mass
-from .rows import evened_rows, lengths_rule
+from .rows import codes_of_first_rows, evened_rows, lengths_rule
 from .shape import Column, Family, number_name
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
@@ -189,7 +189,8 @@ def with_even_numbers(
     people = float(np.maximum(releases[root].model.marginal(()), 0).sum())
     records = max(1.0, people * float(np.minimum(1, of_people / evened_rows(known, name)).mean()))
     size = NoisySize(records, (_GUESS * records) ** 2)
-    return known, Supposed(size, None if rule is None else Lengths(rule, of_people))
+    lengths = None if rule is None else Lengths(rule, of_people, codes_of_first_rows(known, name))
+    return known, Supposed(size, lengths)
 
 
 def _numbers_drawn(

@@ -173,6 +173,16 @@ def lengths_rule(family: Family, name: str) -> ByLength | None:
     return ByLength(frozenset(varying), evened) if evened > 1 else None
 
 
+def codes_of_first_rows(family: Family, name: str) -> dict[str, int]:
+    """For columns of a table's records of which the first row of a person alone has one code: this code."""
+    steps = family[name].steps
+    if family[name].parent != family.root.name:
+        return {}
+    before = (one.attribute for one in family.columns(name) if one.before and not one.series)
+    found = {one.name: one.size - 1 for one in before}
+    return found if steps is None else {**found, steps.attribute.name: 0}
+
+
 def drawn_weights(
     family: Family, name: str, rows: Mapping[str, Rows], codes: NDArray[np.integer] | None = None
 ) -> Codes:

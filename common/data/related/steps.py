@@ -35,6 +35,9 @@ _EXACT_GAPS, _IN_OCTAVE = 8, 4
 _GAP_GROUPS = 12
 """Groups of gaps."""
 
+_SHRUNK = 1.5
+"""How much more than a span gaps may add up to for all to be shrunk; of more, the longest are cut first."""
+
 _UNITS_OF_RANGE = 1 << 20
 """Units in the range of numbers that are multiples of nothing."""
 
@@ -186,7 +189,8 @@ class Steps:
     ) -> Numbers:
         """Values whose codes these are, drawn from their bins; multiples of the unit, within the bounds.
 
-        What lies between rows is stretched to what lies between the first and the last.
+        What lies between rows is stretched to what lies between the first and the last. Where it is far too
+        much, the longest gaps are cut first: noise in a few long ones would make most of the others zero.
 
         Args:
             codes: of the rows, shape (N,).
@@ -211,19 +215,18 @@ class Steps:
             begin = begin + low[starts]
         begin = np.clip(begin, least, np.maximum(most, least))
         steps = np.where(first, 0.0, _inside(self.gaps, np.maximum(codes - 1, 0), rng))
-        summed = np.cumsum(steps)
-        summed -= np.repeat(summed[starts], lengths)
-        ends = starts + lengths - 1
+        total = np.add.reduceat(steps, starts)
         # What is in its bin stays, and what has none.
         none = spans == len(self.spans) - 1
         spans[none] = 0
         drawn = _inside(self.spans, spans, rng)
-        alone = (summed[ends] <= 0) & (drawn > 0) & (lengths > 1)
-        summed[ends[alone]] = 1.0
-        in_bin = (self.spans[spans] <= summed[ends]) & (summed[ends] < self.spans[spans + 1])
-        span = np.where(in_bin | none, summed[ends], drawn)
+        alone = (total <= 0) & (drawn > 0) & (lengths > 1)
+        steps[(starts + lengths - 1)[alone]] = total[alone] = 1.0
+        in_bin = (self.spans[spans] <= total) & (total < self.spans[spans + 1])
+        span = np.where(in_bin | none, total, drawn)
         span = np.minimum(span, np.maximum(np.floor((most - begin) / self.unit), 0.0))
-        factor = span / np.maximum(summed[ends], 1.0)
+        summed = _summed_up_to(steps, starts, lengths, _SHRUNK * span)
+        factor = span / np.maximum(np.minimum(total, _SHRUNK * span), 1.0)
         found = np.repeat(begin, lengths) + np.round(summed * np.repeat(factor, lengths)) * self.unit
         bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
         within: Numbers = np.clip(found, *bounds)
@@ -235,6 +238,34 @@ def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator
     width = np.maximum(np.round(np.diff(edges))[codes], 1)
     inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
     return inside
+
+
+def _summed_up_to(
+    steps: Numbers, starts: NDArray[np.int64], lengths: NDArray[np.int64], most: Numbers
+) -> Numbers:
+    """Sums of gaps from the first row of each parent on, of which the longest are cut to one length.
+
+    Args:
+        steps: the gaps before rows, 0 of first ones, shape (N,).
+        starts: places of first rows, shape (parents,).
+        lengths: numbers of rows, shape (parents,).
+        most: what the gaps of each parent add up to at most, shape (parents,).
+    """
+    parent = np.repeat(np.arange(len(starts)), lengths)
+    rising = steps[np.lexsort((steps, parent))]
+    shorter = _sums_within(rising, starts, lengths) - rising
+    # From here on, gaps of this parent would be cut; none of a parent whose gaps add up to less.
+    others = np.repeat(starts + lengths, lengths) - np.arange(len(steps))
+    kept = np.add.reduceat(shorter + others * rising <= np.repeat(most, lengths), starts, dtype=np.int64)
+    at = np.minimum(starts + kept, len(steps) - 1)
+    cut = np.where(kept < lengths, (most - shorter[at]) / np.maximum(lengths - kept, 1), np.inf)
+    return _sums_within(np.minimum(steps, np.repeat(cut, lengths)), starts, lengths)
+
+
+def _sums_within(values: Numbers, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Numbers:
+    """Sums from the first row of each parent on, shape (N,)."""
+    summed: Numbers = np.cumsum(values)
+    return summed - np.repeat(summed[starts] - values[starts], lengths)
 
 
 def in_units(when: Attribute) -> Attribute:

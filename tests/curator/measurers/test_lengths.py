@@ -95,6 +95,33 @@ def test_columns_of_a_table_help_each_other_where_noise_hides_each_of_their_sums
     assert np.hypot.reduce(away) <= np.hypot.reduce(alone)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_first_row_of_a_person_is_alone_in_a_code_that_no_other_row_has(grouped):
+    """People of few rows agree less often than by chance in a column with such a code."""
+    rng = np.random.default_rng(1)
+    numbers = rng.integers(1, 4, PEOPLE)
+    person = np.repeat(np.arange(PEOPLE), numbers)
+    first = np.append(True, person[1:] != person[:-1])
+    domain = Domain.coded({"before": 6, "kind": 5})
+    kind = rng.choice(5, len(person), p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    before = np.where(first, 5, rng.choice(5, len(person), p=[0.4, 0.3, 0.1, 0.1, 0.1]))
+    table = Table.from_codes(domain, {"before": before, "kind": kind})
+    varying = frozenset(domain.names)
+    rows = PeopleRows.weighing_evenly(table, person, PEOPLE, WEIGHT_PARTS, 1, varying)
+    known, guessed = (Lengths(rows.by_length, numbers, codes) for codes in ({"before": 5}, None))
+    records = float(rows.weights.sum()) / WEIGHT_PARTS
+    for one in (known, guessed):
+        for name in domain.names:
+            counts = View((name,)).counted(rows) / WEIGHT_PARTS
+            one.learn(View((name,)), counts, 0.5, records, domain)
+    groups = ((0, 0, 1, 1, 2, 2),) if grouped else ()
+    for view in (View(("before",), groups), View(("before", "kind"), (*groups, ()) if groups else ())):
+        exact = true_factor(rows, view)
+        away, otherwise = (abs(one.factor(view, domain) / exact - 1) for one in (known, guessed))
+        assert away < 0.03
+        assert away < otherwise or grouped
+
+
 def test_what_rows_of_a_person_agree_in_and_what_adds_up_counts_as_it_is():
     rows, numbers = rows_of({"kind": 0.5, "value": 0.5, "place": 0.5})
     found = Lengths(rows.by_length, numbers)

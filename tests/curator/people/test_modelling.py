@@ -10,6 +10,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.steps import Steps
 from dpmosaic.curator.people.kin import Kin
 from dpmosaic.curator.people.modelling import shares_of, workload_of
+from dpmosaic.curator.people.rows import codes_of_first_rows
 from dpmosaic.curator.people.shape import Family
 
 DAY = NumericAttribute("day", 0, 364, 12, integer=True)
@@ -36,6 +37,12 @@ def test_a_pair_with_the_time_of_rows_is_asked_for_if_it_is_named():
     assert not [one for one in workload_of(FAMILY, "visits").cliques if "day" in one and len(one) > 1]
     named = workload_of(FAMILY, "visits", [("ward", "day")]).cliques
     assert {("ward", "day"), ("ward", "step_of_day")} <= {*named}
+
+
+def test_the_codes_of_first_rows_are_those_of_no_row_before_and_of_no_gap():
+    sizes = {column.attribute.name: column.attribute.size for column in FAMILY.columns("visits")}
+    before = {name: sizes[name] - 1 for name in ("previous_ward", "previous_step_of_day")}
+    assert codes_of_first_rows(FAMILY, "visits") == {**before, "step_of_day": 0}
 
 
 def test_what_follows_what_weighs_three_times_a_pair_unless_pairs_are_named():

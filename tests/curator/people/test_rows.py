@@ -17,7 +17,7 @@ from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, Priv
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
 from dpmosaic.curator.people.kin import Kin
-from dpmosaic.curator.people.rows import of_people, people_in_parts, records, weights
+from dpmosaic.curator.people.rows import codes_of_first_rows, of_people, people_in_parts, records, weights
 from dpmosaic.curator.people.shape import Family
 from support.families import families, heavy, without
 
@@ -216,6 +216,15 @@ def test_a_record_has_the_row_before_or_the_last_one_of_its_series(drawn):
                 wanted.append(codes[seen[which]] if which in seen else column.attribute.size - 1)
                 seen[which] = place
             assert found.column(column.attribute.name).tolist() == wanted
+
+
+@given(families(most_tables=3))
+def test_the_first_row_of_a_person_and_no_other_has_its_code(drawn):
+    family, rows = drawn
+    for table in family.tables[1:]:
+        found = records(family, table.name, rows) if family.own(table.name) else None
+        for name, code in {} if found is None else codes_of_first_rows(family, table.name).items():
+            assert (found.column(name) == code).tolist() == rows[table.name].first.tolist()
 
 
 @given(families(most_tables=3))

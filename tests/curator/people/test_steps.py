@@ -5,7 +5,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.related.rows import Rows
-from dpmosaic.common.data.related.steps import Steps
+from dpmosaic.common.data.related.steps import Steps, _summed_up_to
 
 
 @pytest.fixture
@@ -51,6 +51,42 @@ def test_rows_of_one_day_stay_on_one_day(steps):
     first = Rows({}, parent, 1).first
     found = again(steps, values, parent, first, 1)
     assert found[0] == found[1] == found[2] < found[3] == found[4]
+
+
+def test_where_gaps_are_far_more_than_a_span_the_longest_are_cut_and_short_ones_are_not_zero(steps):
+    short, long = 1 + 6, len(steps.attribute.categories) - 1
+    codes = np.array([0, short, long, short, long, short, 0, short, short])
+    first = codes == 0
+    # The first parent's rows last some hundred days, in place of thousands; those of the second are left.
+    span = np.where(
+        np.arange(9) < 6, *(np.searchsorted(steps.spans, days, "right") - 1 for days in (400, 12))
+    )
+    for seed in range(20):
+        found = steps.values(codes, first, (np.zeros(9, np.int64), span), np.random.default_rng(seed))
+        gaps = np.diff(found)
+        # Less by a third at most, but for rounding.
+        assert ((3 <= gaps[[0, 2, 4]]) & (gaps[[0, 2, 4]] <= 6)).all()
+        assert abs(gaps[1] - gaps[3]) <= 1
+        assert gaps[[6, 7]].tolist() == [6, 6]
+        places = steps.codes_of_places(found, np.repeat([0, 1], [6, 3]), 2)
+        assert places[1].tolist() == [span[0], span[6]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cut_gaps_add_up_to_a_span_and_no_gap_is_cut_below_one_that_is_not(seed):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 9, 300)
+    starts = np.cumsum(lengths) - lengths
+    steps = np.floor(rng.exponential(20, lengths.sum()) ** rng.choice([0.5, 1.5], lengths.sum()))
+    steps[starts] = 0
+    total = np.add.reduceat(steps, starts)
+    most = np.floor(total * rng.choice([0.0, 0.1, 0.7, 1.0, 3.0], 300))
+    summed = _summed_up_to(steps, starts, lengths, most)
+    cut = np.diff(summed, prepend=0.0)
+    cut[starts] = summed[starts]
+    np.testing.assert_allclose(np.add.reduceat(cut, starts), np.minimum(total, most), atol=1e-6)
+    longest = np.repeat(np.maximum.reduceat(cut, starts), lengths)
+    assert ((np.abs(cut - steps) < 1e-6) | (np.abs(cut - longest) < 1e-6)).all()
 
 
 def test_dates_do_not_pile_up_at_the_bounds(steps):
