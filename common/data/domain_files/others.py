@@ -132,8 +132,10 @@ def tables_of_sdv(form: object) -> DescribedTables:
         DataError: it is none, or a table belongs to one by several columns together.
     """
     if not is_of_sdv(form):
-        raise DataError("expected metadata of SDV, which a file in JSON holds, got something else; name its file, or one of "
-            "relations in TOML")
+        raise DataError(
+            "expected metadata of SDV, which a file in JSON holds, got something else; name its file, or one of "
+            "relations in TOML"
+        )
     with _well_formed(_SAVED):
         return _tables_of(form)
 
