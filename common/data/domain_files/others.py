@@ -133,8 +133,8 @@ def tables_of_sdv(form: object) -> DescribedTables:
     """
     if not is_of_sdv(form):
         raise DataError(
-            "expected metadata of SDV, which a file in JSON holds, got something else; name its file, or one of "
-            "relations in TOML"
+            "expected metadata of SDV, which a file in JSON holds, got something else; name its file, or "
+            "one of relations in TOML"
         )
     with _well_formed(_SAVED):
         return _tables_of(form)

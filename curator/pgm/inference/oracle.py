@@ -77,4 +77,4 @@ class MarginalOracle:
             order = [axis for part in cut for axis in part]
             ordered = belief.reshape([shape[axis] for axis in order])
             found.append(np.ascontiguousarray(ordered.transpose(np.argsort(order))))
-        return self._zeros.clear_excluded(self.tree.cliques, found)
+        return self._zeros.clear_excluded(self.tree.cliques, self.tree.parents, found)

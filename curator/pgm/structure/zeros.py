@@ -28,6 +28,9 @@ LARGEST_OF_RULES = 2**17
 EXCLUDED = -1e5
 """Log-potential of an excluded cell: exact to 1e-11 beside others, and far below those that a fit reaches."""
 
+_SAME = 1e-9
+"""Sums of two tables differ by less through rounding."""
+
 EXCLUDED_SHARE = 1e-60
 """Shares of the total below this are those of excluded cells, whose logarithms the kernels bound."""
 
@@ -51,19 +54,62 @@ class Zeros:
         parts = [np.where(mask, 0.0, EXCLUDED).ravel() for _, mask in self.masks]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def clear_excluded(self, cliques: Sequence[Clique], tables: Sequence[Array]) -> tuple[Array, ...]:
-        """Tables of counts of these cliques with exact zeros where cells are excluded."""
+    def clear_excluded(
+        self, cliques: Sequence[Clique], parents: Sequence[int], tables: Sequence[Array]
+    ) -> tuple[Array, ...]:
+        """Tables of counts of a tree's cliques with exact zeros where cells are excluded.
+
+        Where all that rules allow is too unlikely for the kernels to tell it from what they exclude, the
+        counts of excluded cells go to the others with the same value of the separator.
+
+        Args:
+            cliques: of the tree, each after its parent.
+            parents: for each clique the place of its parent; -1 for the root.
+            tables: for each clique its counts, of its shape; those of two cliques agree.
+        """
         if not self.masks:
             return tuple(tables)
-        return tuple(self._without(clique, table) for clique, table in zip(cliques, tables, strict=True))
+        held = [self._allowed(clique, table.shape) for clique, table in zip(cliques, tables, strict=True)]
+        shares = [table > EXCLUDED_SHARE * table.sum() for table in tables]
+        cleared = [
+            np.where(mask & seen, table, 0.0) for mask, seen, table in zip(held, shares, tables, strict=True)
+        ]
+        whole = (math.isclose(a.sum(), b.sum(), rel_tol=_SAME) for a, b in zip(cleared, tables, strict=True))
+        if all(whole):
+            return tuple(cleared)
+        for place in range(len(cliques) - 1, 0, -1):
+            parent = parents[place]
+            held[parent] &= _on(cliques[parent], cliques[place], held[place].astype(float)) > 0
+        for place, (clique, mask) in enumerate(zip(cliques, held, strict=True)):
+            above = cleared[parents[place]] if place else np.array(tables[0].sum())
+            over = cliques[parents[place]] if place else ()
+            cleared[place] = _rescaled(clique, np.where(mask, cleared[place], 0.0), mask, over, above)
+        return tuple(cleared)
 
-    def _without(self, clique: Clique, table: Array) -> Array:
-        kept = table > EXCLUDED_SHARE * table.sum()
+    def _allowed(self, clique: Clique, shape: tuple[int, ...]) -> Mask:
+        """The cells of a clique that no rule within it excludes."""
+        held = np.ones(shape, dtype=np.bool_)
         for part, mask in self.masks:
             if set(part) <= set(clique):
                 sizes = dict(zip(part, mask.shape, strict=True))
-                kept &= mask.reshape([sizes.get(name, 1) for name in clique])
-        return np.where(kept, table, 0.0)
+                held &= mask.reshape([sizes.get(name, 1) for name in clique])
+        return held
+
+
+def _rescaled(clique: Clique, table: Array, held: Mask, over: Clique, above: Array) -> Array:
+    """A table whose sums over the separator are those of its parent's table."""
+    wanted, found = _on(clique, over, above), _on(clique, clique, table, over)
+    # Where nothing is left, every cell that is allowed has as much.
+    even = held / np.maximum(_on(clique, clique, held.astype(float), over), 1.0)
+    return np.where(found > 0, table * wanted / np.where(found > 0, found, 1.0), even * wanted)
+
+
+def _on(clique: Clique, other: Clique, table: Array, shared: Clique | None = None) -> Array:
+    """The sums of a table of another clique over what both share, in the axes of this one."""
+    common = set(clique) & set(other if shared is None else shared)
+    summed = table.sum(axis=tuple(axis for axis, name in enumerate(other) if name not in common))
+    sizes = dict(zip([name for name in other if name in common], summed.shape, strict=True))
+    return summed.reshape([sizes.get(name, 1) for name in clique])
 
 
 def zeros_of(domain: Domain) -> Zeros:

@@ -15,8 +15,9 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.pgm.fitting.estimator import Estimator
 from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
+from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.structure.junction_tree import tree_cells
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree, tree_cells
 from dpmosaic.curator.pgm.structure.zeros import LARGEST_OF_RULES, zeros_of
 
 pytestmark = pytest.mark.slow
@@ -213,3 +214,60 @@ def test_a_dependency_to_be_learned_has_its_pair_in_every_model() -> None:
     assert zeros_of(domain).structure == (("a", "d"),)
     assert not zeros_of(domain).masks
     assert ("a", "d") in MarkovRandomField.uniform(domain, RECORDS).cliques
+
+
+def check_beliefs(tree, beliefs):
+    """Counts of all cliques add up to the records, and agree on what two share."""
+    for belief in beliefs:
+        assert belief.min() >= 0
+        assert belief.sum() == pytest.approx(RECORDS)
+    for place, parent in enumerate(tree.parents[1:], start=1):
+        one, other = tree.cliques[place], tree.cliques[parent]
+        both = set(one) & set(other)
+        sums = [
+            beliefs[k].sum(axis=tuple(axis for axis, name in enumerate(clique) if name not in both))
+            for k, clique in ((place, one), (parent, other))
+        ]
+        np.testing.assert_allclose(*sums, rtol=1e-6, atol=1e-9 * RECORDS)
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("scale", [1.0, 100.0, 400.0, 1e4])
+def test_beliefs_keep_to_rules_and_agree_whatever_the_potentials(rules, scale):
+    domain, rng = ruled(rules), np.random.default_rng(0)
+    cliques = [("a", "b", "c"), ("b", "c", "d"), ("a", "b"), ("c", "d")]
+    tree = JunctionTree.build(domain, cliques)
+    oracle = MarginalOracle(tree, cliques, RECORDS)
+    oracle(rng.normal(scale=scale, size=sum(map(domain.cells, cliques))))
+    beliefs, allowed = oracle.beliefs(), allowed_cells(domain)
+    check_beliefs(tree, beliefs)
+    for clique, belief in zip(tree.cliques, beliefs, strict=True):
+        others = tuple(place for place, name in enumerate(domain) if name not in clique)
+        assert not belief[~allowed.any(axis=others)].any()
+
+
+STEPS = {
+    "p": ["x", "y", "none"],
+    "q": ["t", "u", "v", "none"],
+    "c": ["0", "1"],
+    "d": ["0", "1", "2"],
+    "step": ["first", *(f"after {number}" for number in range(32))],
+}
+
+
+@pytest.mark.parametrize("seed", [29, 64, 130, 1, 2])
+def test_what_rules_allow_gets_the_counts_of_what_they_exclude_where_both_are_too_unlikely(seed):
+    rules = []
+    for name in "pq":
+        rules.append({"impossible": {"step": STEPS["step"][:1], name: STEPS[name][:-1]}})
+        rules.append({"impossible": {"step": STEPS["step"][1:], name: ["none"]}})
+    rules.append({"impossible": {"p": ["none"], "q": STEPS["q"][:-1]}})
+    rules.append({"impossible": {"q": ["none"], "p": STEPS["p"][:-1]}})
+    domain, rng = Domain.from_json({"attributes": STEPS, "rules": rules}), np.random.default_rng(seed)
+    pairs = list(itertools.combinations(STEPS, 2))
+    measured = [pairs[place] for place in rng.choice(len(pairs), rng.integers(4, 9), replace=False)]
+    cliques = [*map(domain.canonical, measured), *((name,) for name in domain)]
+    tree = JunctionTree.build(domain, cliques)
+    oracle = MarginalOracle(tree, cliques, RECORDS)
+    oracle(rng.normal(scale=rng.choice([100, 200, 400, 1000]), size=sum(map(domain.cells, cliques))))
+    check_beliefs(tree, oracle.beliefs())
