@@ -176,6 +176,9 @@ def _values(
                     Table.from_codes(domain, held.codes), domain.columns, rng
                 ).items()
             }
+        else:
+            named = table.domain.identifiers
+            parts |= {one.name: typed_column(table.domain, one.name, one.draw(len(held))) for one in named}
     if above is not None:
         above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts

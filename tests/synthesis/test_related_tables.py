@@ -571,3 +571,35 @@ def test_random_tables_are_released_with_their_relations_or_refused_before_anyth
         assert set(made.tables[name][foreign]) <= set(known)
     for name, rows in made.tables.items():
         assert set(rows.columns) <= set(tables[name].columns)
+
+
+def test_a_table_of_nothing_but_names_an_order_and_rows_below_it_comes_back_from_a_file(tmp_path):
+    rng = np.random.default_rng(1)
+    stays = pd.DataFrame(
+        {"id": rng.integers(0, 40, 100), "stay": range(100), "day": rng.integers(0, 30, 100)}
+    )
+    tables = {
+        "patients": pd.DataFrame({"id": range(40), "sex": rng.choice(["f", "m"], 40)}),
+        "stays": stays.assign(receipt=[f"R{number:04d}" for number in range(100)]),
+        "notes": pd.DataFrame({"stay": rng.integers(0, 100, 150), "kind": rng.choice(["a", "b"], 150)}),
+    }
+    release = dpmosaic.synthesize(
+        tables,
+        epsilon=5.0,
+        relations={"stays": {"id": "patients"}, "notes": {"stay": "stays"}},
+        order={"stays": "day"},
+        domain={
+            "patients": {"sex": ["f", "m"]},
+            "stays": {
+                "day": {"type": "numeric", "min": 0, "max": 30, "bins": 30, "integer": True},
+                "receipt": {"type": "identifier", "pattern": "R{:04d}"},
+            },
+            "notes": {"kind": ["a", "b"]},
+        },
+        mechanism="independent",
+    )
+    assert list(release.tables["stays"]) == ["id", "stay", "day", "receipt"]
+    assert release.tables["stays"]["receipt"].is_unique
+    release.save(tmp_path / "out")
+    loaded = dpmosaic.load_people(tmp_path / "out")
+    pd.testing.assert_frame_equal(loaded.tables["stays"], release.tables["stays"])

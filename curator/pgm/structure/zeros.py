@@ -109,7 +109,7 @@ def _on(clique: Clique, other: Clique, table: Array, shared: Clique | None = Non
     common = set(clique) & set(other if shared is None else shared)
     summed = table.sum(axis=tuple(axis for axis, name in enumerate(other) if name not in common))
     sizes = dict(zip([name for name in other if name in common], summed.shape, strict=True))
-    return summed.reshape([sizes.get(name, 1) for name in clique])
+    return np.asarray(summed).reshape([sizes.get(name, 1) for name in clique])
 
 
 def zeros_of(domain: Domain) -> Zeros:
