@@ -23,7 +23,7 @@ _ERRORS = ("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "
 _ANY_BYTES, _UNPACKED = 1 << 26, 100
 """Bytes that are unpacked in any case, and most of them in one byte of the file."""
 
-_MOST_CELLS = 1 << 27
+_MOST_PLACES = 1 << 27
 """Cells and rows that are read, with the empty ones before others: few bytes may say that there are more."""
 
 
@@ -80,12 +80,12 @@ def _rows(name: str, sheet: Any) -> Iterator[list[str | None]]:
         DataError: there are too many cells.
     """
     sheet.reset_dimensions()
-    left = _MOST_CELLS
+    left = _MOST_PLACES
     for row in sheet.iter_rows(values_only=True):
         left -= 1 + len(row)
         if left < 0:
             raise DataError(
-                f"{name}: expected at most {_MOST_CELLS:,} cells, with empty ones before others, found more; "
+                f"{name}: expected at most {_MOST_PLACES:,} cells, with empty ones before others, found more; "
                 "take away what stands far from the table, or save it as CSV"
             )
         yield [_text(cell) for cell in row]

@@ -300,7 +300,7 @@ def test_the_cells_of_a_sheet_are_read_whatever_it_says_of_its_size(size, tmp_pa
     "far", ['<row r="999999999999"></row>', '<row r="302"><c r="ZZ302"><v>1</v></c></row>']
 )
 def test_refuses_cells_so_far_away_that_too_many_are_before_them(far, tmp_path, monkeypatch):
-    monkeypatch.setattr(dpmosaic.common.files.excel, "_MOST_CELLS", 3 * ROWS)
+    monkeypatch.setattr(dpmosaic.common.files.excel, "_MOST_PLACES", 3 * ROWS)
     path = with_sheet(excel(tmp_path / "rows.xlsx", PLAIN[["sex"]]), "</sheetData>", f"{far}</sheetData>")
     with pytest.raises(dpmosaic.DataError, match=r"rows\.xlsx: expected at most 900 cells"):
         read_other_file(path)
