@@ -27,6 +27,9 @@ TARGET_WEIGHT = 5.0
 TARGET_CELLS = 1 << 14
 """Largest triple with a target, in cells: noise dominates larger ones, and each takes time to score."""
 
+LARGEST_WORKLOAD = 1 << 22
+"""Most marginals of all k attributes: all pairs of 2,896 attributes."""
+
 TARGET_TRIPLES = 1000
 """Most triples with a target; of more the smallest are in the workload."""
 
@@ -98,10 +101,18 @@ class Workload:
 
         An attribute of one value adds nothing to a clique, so these are cliques of the others. If fewer than
         k others are left, they are one clique; if none, all attributes are cliques of one.
+
+        Raises:
+            DataError: the domain has fewer attributes, or too many cliques.
         """
         if not 1 <= k <= len(domain):
             raise DataError(f"expected k from 1 to the domain's {len(domain)} attributes, got {k}")
         varied = domain.varied
+        if math.comb(len(varied), min(k, len(varied))) > LARGEST_WORKLOAD:
+            raise DataError(
+                f"expected a workload of at most {LARGEST_WORKLOAD:,} marginals, got all of {k} among "
+                f"{len(varied):,} attributes; drop columns that are not needed, or name fewer marginals"
+            )
         cliques = tuple(combinations(varied, min(k, len(varied)))) if varied else _singles(domain)
         return cls(cliques, (1.0,) * len(cliques))
 

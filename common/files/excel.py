@@ -6,6 +6,7 @@ So the kind of a column follows from what most of its cells show, and no single 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ _ERRORS = ("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "
 _ANY_BYTES, _UNPACKED = 1 << 26, 100
 """Bytes that are unpacked in any case, and most of them in one byte of the file."""
 
+_MOST_PLACES = 1 << 27
+"""Cells and rows that are read, with the empty ones before others: few bytes may say that there are more."""
+
 
 def read(path: Path) -> OtherFile:
     """Reads the sheet with cells, whose first row names the columns; rows without any value are left out.
@@ -35,14 +39,14 @@ def read(path: Path) -> OtherFile:
         raise DataError(f"{path.name}: expected a file of sheets, found one that unpacks to far more bytes")
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        filled = [sheet for sheet in book.worksheets if _has_cells(sheet)]
+        filled = [sheet for sheet in book.worksheets if any(map(any, _rows(path.name, sheet)))]
         if len(filled) > 1:
             raise DataError(
                 f"{path.name}: expected one sheet with cells, found {len(filled)}; save the one of the table "
                 "as a file of its own"
             )
-        rows = (filled or book.worksheets)[0].iter_rows(values_only=True)
-        names = [_text(cell) for cell in next(rows, ())]
+        rows = _rows(path.name, (filled or book.worksheets)[0])
+        names = next(rows, [])
         while names and names[-1] is None:
             names.pop()
         if not names or None in names:
@@ -52,8 +56,7 @@ def read(path: Path) -> OtherFile:
             )
         columns: list[list[str | None]] = [[] for _ in names]
         beyond = False
-        for row in rows:
-            cells = [_text(cell) for cell in row]
+        for cells in rows:
             beyond = beyond or any(cell is not None for cell in cells[len(names) :])
             cells = cells[: len(names)]
             if any(cell is not None for cell in cells):
@@ -70,8 +73,22 @@ def read(path: Path) -> OtherFile:
     return OtherFile(pa.table([pa.array(column, pa.string()) for column in columns], names=names))
 
 
-def _has_cells(sheet: Any) -> bool:
-    return any(_text(cell) is not None for row in sheet.iter_rows(values_only=True) for cell in row)
+def _rows(name: str, sheet: Any) -> Iterator[list[str | None]]:
+    """What each row shows up to its last cell, whatever the sheet says of its size.
+
+    Raises:
+        DataError: there are too many cells.
+    """
+    sheet.reset_dimensions()
+    left = _MOST_PLACES
+    for row in sheet.iter_rows(values_only=True):
+        left -= 1 + len(row)
+        if left < 0:
+            raise DataError(
+                f"{name}: expected at most {_MOST_PLACES:,} cells, with empty ones before others, found more; "
+                "take away what stands far from the table, or save it as CSV"
+            )
+        yield [_text(cell) for cell in row]
 
 
 def _text(cell: Any) -> str | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.unmodelled import Identifier, Unmodelled
 from ...common.data.domain import Domain
 from ...common.showing.formulas import as_text, from_text, is_formula
@@ -69,6 +70,10 @@ def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
             labels = (*column.false, *column.true)
         case Identifier():
             labels = (*column.draw(1),)
+        case TimeAttribute():
+            labels = (*column.texts, column.moments.format or "")
+        case Attribute():
+            labels = column.texts
         case _:
             labels = ()
     return tuple(label for label in labels if isinstance(label, str))

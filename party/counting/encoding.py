@@ -126,6 +126,13 @@ def _ranges(characters: Iterable[str]) -> str:
     return "".join(chr(run[0]) if len(run) == 1 else f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
 
 
+def _unclear_if_decomposed(written: exp.Expr, unlisted: exp.Expr, sql: Texts) -> exp.Expr:
+    """The code of a text that is not listed; unclear if it may be when it is composed."""
+    if sql.composes:
+        return unlisted
+    return case([(_matches(written, decomposed_pattern()), whole(UNCLEAR))], unlisted)
+
+
 def label_text(attribute: CategoricalAttribute, kind: Kind, column: exp.Expr, sql: Texts) -> exp.Expr:
     """The text of each cell of open categories, as labels state it; empty if it is missing.
 
@@ -167,9 +174,10 @@ def _of_numbers(
     readings = {number.name: _number_in(sql.text(column)), written.name: sql.text(column)}
     unreadable = exp.and_(_matches(written, NO_NUMBER), exp.not_(_matches(written, NOT_FINITE)))
     known = exp.not_(number.copy().is_(exp.null()))
-    none = case([(known, found), (unreadable, whole(outcome(attribute, "?")))], whole(UNCLEAR))
+    none = case([(unreadable, whole(outcome(attribute, "?")))], whole(UNCLEAR))
     codes = {one: outcome(attribute, one) for one in listed}
-    return Encoding(readings, _blank(written, missing, codes, none))
+    other = _unclear_if_decomposed(written, none, sql) if codes else none
+    return Encoding(readings, _blank(written, missing, codes, case([(known, found)], other)))
 
 
 def _code_of_number(attribute: NumericAttribute | CodedAttribute, kind: Kind, number: exp.Expr) -> exp.Expr:
@@ -269,10 +277,8 @@ def _of_texts(
     unlisted_code = outcome(
         attribute, next("?" * n for n in range(1, len(listed) + 2) if "?" * n not in listed)
     )
-    unlisted = whole(unlisted_code)
+    unlisted = _unclear_if_decomposed(written, whole(unlisted_code), sql)
     readings = {written.name: sql.text(column)}
-    if not sql.composes:
-        unlisted = case([(_matches(written, decomposed_pattern()), whole(UNCLEAR))], unlisted)
     if not listing.number_codes:
         return Encoding(readings, _blank(written, missing, codes, unlisted))
     readings[number.name] = _number_in(sql.text(column))

@@ -253,7 +253,8 @@ def _time_sql(text: str, kind: Times) -> str:
     text = _with_offset(text) if zoned else text
     each = (time_sql(text, form, kind.months, kind.days) for form in (kind.format, *kind.also))
     read = f"coalesce({', '.join(each)})"
-    return in_utc(read) if zoned else read
+    read = in_utc(read) if zoned else read
+    return f"CASE WHEN isfinite(({read})::TIMESTAMP) THEN {read} END"
 
 
 def _with_offset(text: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.unmodelled import Identifier
+from ...common.data.binning.lattice import Lattice
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
@@ -157,7 +158,10 @@ def _masses(
     if found.fullest < asking.counts.findable(share * asking.share, delta):
         return zero
     known = values()
-    numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
+    known = known[np.abs(known) <= FARTHEST]
+    # A few fractions may have been too few to be seen in votes on the unit.
+    held = known if unit is None else known[Lattice(unit).holds(known)]
+    numbers, rows = np.unique(held, return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, share * asking.share, delta)
     kept = np.argsort(-noisy.values, kind="stable")[:_LEARNED_ATOMS]
     return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
 from ...common.forms.date_formats import days_of, months_of, readings, unit_of
+from ...common.forms.notation import LARGEST_WHOLE
 from ...common.forms.zone_names import ZONE_NAMES, zone_named
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
@@ -144,7 +145,11 @@ def learned_times(
     beside = {name: partial(_without, units[name], atoms[name]) for name in kinds}
     rulers = {name: _ruler(name, kind, moments[name]) for name, kind in kinds.items()}
     ranges = asking.ranges("range", beside, rulers, others, COARSE, CLOSER)
-    ends = {name: ruler.numbers(0, ruler.cells) for name, ruler in rulers.items()}
+    # Floats tell single microseconds of some centuries apart.
+    ends = {
+        name: tuple(np.clip(ruler.numbers(0, ruler.cells), -LARGEST_WHOLE, LARGEST_WHOLE).tolist())
+        for name, ruler in rulers.items()
+    }
     for name in clocks:
         has_halves = clocks[name].has_halves
         if has_halves or not _is_seen(finest[name], _LONGER):
@@ -225,6 +230,8 @@ def _units_of_none(moments: Moments) -> NDArray[np.float64]:
     at = _AT if moments.timed else _AT[:1]
     times = np.array([day + time for day in _STAND_FOR_NONE for time in at], dtype="datetime64[us]")
     units: NDArray[np.int64] = np.unique(moments.unit_numbers(times))
+    # Floats round the last microsecond of the calendar to one beyond it.
+    units = units[units.astype(float).astype(np.int64) == units]
     # The first and the last hours of the calendar are outside of it in UTC.
     instants = moments.instants(moments.at(units))
     found: NDArray[np.float64] = units[(instants >= times.min()) & (instants <= times.max())].astype(float)

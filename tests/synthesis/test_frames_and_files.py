@@ -1,7 +1,9 @@
 """Each kind of table, in and out: its kind, index, types, labels of values and missing codes."""
 
 import datetime
+import re
 import warnings
+import zipfile
 from pathlib import Path
 
 import duckdb
@@ -12,6 +14,7 @@ import pytest
 from pyarrow import feather
 
 import dpmosaic
+import dpmosaic.common.files.excel
 from dpmosaic.common.files.kinds import OTHER_SUFFIXES, read_other_file
 from dpmosaic.common.files.labels import Labels, listed_categories
 from dpmosaic.curator.results.table_format import TableFormat
@@ -270,4 +273,34 @@ def test_refuses_a_title_or_notes_beside_the_table(tmp_path):
 def test_refuses_names_in_merged_cells(tmp_path):
     path = excel(tmp_path / "rows.xlsx", pd.DataFrame([["sex", "age"], ["f", 30]], columns=[None, "person"]))
     with pytest.raises(dpmosaic.DataError, match="without merged cells"):
+        read_other_file(path)
+
+
+def with_sheet(path, old, new):
+    """An Excel file in whose sheet the first match of a pattern is replaced."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet], changed = re.subn(old, new, parts[sheet].decode(), count=1)
+    assert changed
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return path
+
+
+@pytest.mark.parametrize("size", ["A1", "A1:XFD1048576"])
+def test_the_cells_of_a_sheet_are_read_whatever_it_says_of_its_size(size, tmp_path):
+    path = excel(tmp_path / "rows.xlsx", PLAIN[["sex", "rate %"]])
+    found = read_other_file(with_sheet(path, 'dimension ref="[A-Z0-9:]+"', f'dimension ref="{size}"')).rows
+    assert found.column("rate %").to_pylist() == PLAIN["rate %"].tolist()
+
+
+@pytest.mark.parametrize(
+    "far", ['<row r="999999999999"></row>', '<row r="302"><c r="ZZ302"><v>1</v></c></row>']
+)
+def test_refuses_cells_so_far_away_that_too_many_are_before_them(far, tmp_path, monkeypatch):
+    monkeypatch.setattr(dpmosaic.common.files.excel, "_MOST_PLACES", 3 * ROWS)
+    path = with_sheet(excel(tmp_path / "rows.xlsx", PLAIN[["sex"]]), "</sheetData>", f"{far}</sheetData>")
+    with pytest.raises(dpmosaic.DataError, match=r"rows\.xlsx: expected at most 900 cells"):
         read_other_file(path)

@@ -24,6 +24,13 @@ def test_all_kway_names_every_clique_of_k_attributes():
     assert len(Workload.all_kway(DOMAIN, 4)) == 1
 
 
+@pytest.mark.parametrize(("attributes", "k"), [(3000, 2), (60, 20)])
+def test_refuses_more_marginals_than_fit_into_memory(attributes, k):
+    wide = Domain.coded({f"a{place}": 2 for place in range(attributes)})
+    with pytest.raises(DataError, match=rf"at most 4,194,304 marginals, got all of {k} among"):
+        Workload.all_kway(wide, k)
+
+
 def test_a_target_adds_its_triples_and_makes_its_marginals_weigh_more():
     found = Workload.for_target(DOMAIN, "c")
     pairs = Workload.all_kway(DOMAIN, 2).cliques

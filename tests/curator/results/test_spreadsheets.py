@@ -34,6 +34,22 @@ def test_a_label_that_begins_like_a_formula_is_found_and_escaped(label):
     assert with_apostrophes(np.array([0, 1])).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "numeric", "min": 0, "max": 9, "bins": 3, "texts": ["<5", "=1+1"]},
+        {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 4, "texts": ["=1+1"]},
+        {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 4, "format": "=%Y-%m-%d"},
+        {"type": "clock", "format": "HH:MM", "bins": 4, "texts": ["=1+1"]},
+        {"type": "boolean", "true": ["=1+1"], "false": ["no"]},
+        {"type": "identifier", "pattern": "={:05d}"},
+    ],
+    ids=["numbers", "dates", "format of dates", "clock", "boolean", "identifier"],
+)
+def test_what_a_column_of_any_kind_may_hold_is_searched(entry):
+    assert attributes_like_formulas(Domain.from_json({"x": 2, "kind": entry})) == ("kind",)
+
+
 def test_numbers_are_neither_warned_of_nor_changed():
     domain = Domain(
         (

@@ -180,3 +180,10 @@ def test_values_at_the_ends_of_all_floats_do_not_become_bounds(learned):
     rows = pd.DataFrame({"x": draw().choice([-1e308, 1e308, 0.3, 5e-324, np.inf], ROWS)})
     found = learned(rows)
     assert list(found.columns) == ["x"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_fractions_too_few_for_the_unit_have_no_mass_of_their_own(learned, seed):
+    cells = [f"{number:,}" for number in range(40_000, 60_000, 1001)] * 70 + ["0.5"] * 20
+    attribute = learned(pd.DataFrame({"x": cells}), 0.3, seed).columns["x"].reading
+    assert attribute.multiple_of == 0.5 or (attribute.integer and 0.5 not in attribute.atoms)

@@ -229,6 +229,30 @@ def test_dates_that_cannot_be_read_count_as_missing(learned):
     assert found.missing
 
 
+@pytest.mark.parametrize("word", ["infinity", "-infinity", "Infinity"])
+@pytest.mark.parametrize("step", ["1D", "1s", "1us"])
+def test_an_infinite_time_is_a_text_beside_the_times(learned, word, step):
+    times = moments(step, UNITS[step][0])
+    texts = times.dt.strftime("%Y-%m-%d" if step == "1D" else "%Y-%m-%d %H:%M:%S.%f")
+    attribute = learned(pd.DataFrame({"t": texts.where(DAYS.index % 3 > 0, word)})).columns["t"].reading
+    assert attribute.moments.granularity == UNITS[step][1]
+    assert attribute.texts == (word,)
+
+
+FAR = ["0950-10-14 12:00:00.000001", "1066-10-14 12:00:00.000001", "3000-01-01 00:00:00.000001"]
+
+
+@pytest.mark.parametrize("far", [*FAR, "9999-12-31 23:59:59.999999"])
+def test_microseconds_of_many_centuries_are_those_that_floats_tell_apart(learned, far):
+    cells = moments("1us", 10**12).dt.strftime("%Y-%m-%d %H:%M:%S.%f").where(DAYS.index % 3 > 0, far)
+    attribute = learned(pd.DataFrame({"t": cells})).columns["t"].reading
+    assert attribute.moments.granularity is Granularity.MICROSECOND
+    assert max(-attribute.units.minimum, attribute.units.maximum) <= 2**53
+    codes = attribute.read(cells.to_numpy(dtype=object)).codes
+    alone = attribute.decode(codes, np.random.default_rng(1))
+    assert not np.isnat(alone).any()
+
+
 CLOCKS = {
     "HH:MM": [f"{m // 60:02d}:{m % 60:02d}" for m in range(400, 1100)],
     "H:MM": [f"{m // 60}:{m % 60:02d}" for m in range(60, 1400)],

@@ -77,6 +77,10 @@ class StandInContract(CountingContract):
         return value
 
 
+NUMBERS = {"type": "numeric", "min": 0, "max": 9, "bins": 3, "nullable": True, "unreadable": "missing"}
+"""An entry in which texts that are no numbers are missing."""
+
+
 class TestSQLServer(StandInContract):
     driver = "mssql"
     every = 12
@@ -113,10 +117,19 @@ class TestSnowflake(StandInContract):
     driver = "snowflake"
     every = 40
 
-    def test_a_part_of_a_text_that_is_decomposed_is_found(self):
-        listed = {"type": "categorical", "categories": ["n", "other"], "other": "other"}
+    @pytest.mark.parametrize(
+        "listed",
+        [
+            {"type": "categorical", "categories": ["n", "other"], "other": "other"},
+            {"type": "boolean", "missing": ["caf\u00e9"]},
+            NUMBERS | {"texts": ["caf\u00e9"]},
+            NUMBERS | {"missing": ["caf\u00e9"]},
+        ],
+        ids=["categories", "boolean", "texts", "missing"],
+    )
+    def test_a_part_of_a_text_that_is_decomposed_is_found(self, listed):
         with pytest.raises(DataError, match="SQL and Python may read differently"):
-            self.rows({"a": (Kind.TEXT, ["n", "cafe\u0301"])}, Domain.from_json({"a": listed}))
+            self.rows({"a": (Kind.TEXT, ["1", "cafe\u0301"])}, Domain.from_json({"a": listed}))
 
 
 class TestRedshift(StandInContract):
