@@ -28,7 +28,7 @@ LARGEST_OF_RULES = 2**17
 EXCLUDED = -1e5
 """Log-potential of an excluded cell: exact to 1e-11 beside others, and far below those that a fit reaches."""
 
-_SAME = 1e-9
+_ADDS_UP = 1e-9
 """Sums of two tables differ by less through rounding."""
 
 EXCLUDED_SHARE = 1e-60
@@ -69,12 +69,17 @@ class Zeros:
         """
         if not self.masks:
             return tuple(tables)
-        held = [self._allowed(clique, table.shape) for clique, table in zip(cliques, tables, strict=True)]
+        held = [
+            self._cells_within_rules(clique, table.shape)
+            for clique, table in zip(cliques, tables, strict=True)
+        ]
         shares = [table > EXCLUDED_SHARE * table.sum() for table in tables]
         cleared = [
             np.where(mask & seen, table, 0.0) for mask, seen, table in zip(held, shares, tables, strict=True)
         ]
-        whole = (math.isclose(a.sum(), b.sum(), rel_tol=_SAME) for a, b in zip(cleared, tables, strict=True))
+        whole = (
+            math.isclose(a.sum(), b.sum(), rel_tol=_ADDS_UP) for a, b in zip(cleared, tables, strict=True)
+        )
         if all(whole):
             return tuple(cleared)
         for place in range(len(cliques) - 1, 0, -1):
@@ -83,10 +88,10 @@ class Zeros:
         for place, (clique, mask) in enumerate(zip(cliques, held, strict=True)):
             above = cleared[parents[place]] if place else np.array(tables[0].sum())
             over = cliques[parents[place]] if place else ()
-            cleared[place] = _rescaled(clique, np.where(mask, cleared[place], 0.0), mask, over, above)
+            cleared[place] = _scale_to_parent(clique, np.where(mask, cleared[place], 0.0), mask, over, above)
         return tuple(cleared)
 
-    def _allowed(self, clique: Clique, shape: tuple[int, ...]) -> Mask:
+    def _cells_within_rules(self, clique: Clique, shape: tuple[int, ...]) -> Mask:
         """The cells of a clique that no rule within it excludes."""
         held = np.ones(shape, dtype=np.bool_)
         for part, mask in self.masks:
@@ -96,7 +101,7 @@ class Zeros:
         return held
 
 
-def _rescaled(clique: Clique, table: Array, held: Mask, over: Clique, above: Array) -> Array:
+def _scale_to_parent(clique: Clique, table: Array, held: Mask, over: Clique, above: Array) -> Array:
     """A table whose sums over the separator are those of its parent's table."""
     wanted, found = _on(clique, over, above), _on(clique, clique, table, over)
     # Where nothing is left, every cell that is allowed has as much.
