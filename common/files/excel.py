@@ -85,8 +85,8 @@ def _rows(name: str, sheet: Any) -> Iterator[list[str | None]]:
         left -= 1 + len(row)
         if left < 0:
             raise DataError(
-                f"{name}: expected at most {_MOST_PLACES:,} cells, with empty ones before others, found more; "
-                "take away what stands far from the table, or save it as CSV"
+                f"{name}: expected at most {_MOST_PLACES:,} cells, with empty ones before others, found "
+                "more; take away what stands far from the table, or save it as CSV"
             )
         yield [_text(cell) for cell in row]
 
