@@ -22,7 +22,7 @@ from support.related import DOMAINS, patients
 pytestmark = pytest.mark.slow
 
 EPSILON = 0.1
-RELEASES, MOST = 40, 48
+RELEASES, MOST = 40, 90
 """Releases that bound epsilon, and those within which a planted leak is found."""
 
 VISITS = 2000

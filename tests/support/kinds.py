@@ -54,7 +54,7 @@ def numbers(draw):
             multiple_of=[1, 5, 0.01, 0.25],
             outside=["clip", "error", "missing"],
             unreadable=["error", "missing"],
-            format=["{} %", "${:,}", "{:.1K}", "{:g}"],
+            format=["{} %", "${:,}", "{:g}"],
             texts=[["<5"], ["n. d.", ">100", "tr\u00e8s peu"]],
         )
     )

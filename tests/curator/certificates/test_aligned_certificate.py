@@ -17,6 +17,7 @@ from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.rounding import text_above
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.aligned import Population
@@ -151,7 +152,7 @@ def test_the_report_says_whose_records_they_are_and_what_the_alignment_cost(made
     page = release_report(signed, made[0].synthetic)
     assert "the people whom every party of their slice knows" in page
     assert f"preserve statistics of about {signed.records} real ones" in page
-    assert f"epsilon = {signed.promise.epsilon_with_alignment:.3g}" in page
+    assert f"epsilon = {text_above(signed.promise.epsilon_with_alignment)}" in page
     assert "The number of records is not public" in " ".join(page.split())
 
 

@@ -322,3 +322,11 @@ def test_the_numbers_next_to_an_edge_or_an_atom_are_written_as_these():
     for number in (marks, np.nextafter(marks, np.inf), np.nextafter(marks, -np.inf)):
         np.testing.assert_array_equal(rain.written(number), marks)
     np.testing.assert_array_equal(rain.written(np.array([1e-300, 2.4999])), [1e-300, 2.4999])
+
+
+def test_thousands_may_be_missing():
+    attribute = NumericAttribute("x", 1000.0, 5e6, 4, True, False, format=Notation("{:.1K}"))
+    values = attribute.decode(np.arange(attribute.size), np.random.default_rng(0))
+    assert np.isnan(values).tolist() == [False] * 4 + [True]
+    assert attribute.spelled(values)[-1] is None
+    assert attribute.encode(attribute.spelled(values)).tolist() == list(range(attribute.size))
