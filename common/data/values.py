@@ -111,20 +111,32 @@ def blank_texts(values: RawColumn, missing: Collection[str]) -> RawColumn:
         values: shape (N,).
         missing: texts that stand for a missing value.
     """
-    blank = places_of_texts(values, [*missing]) >= 0
-    if not blank.any():
-        return values
-    cells, masked = _split_mask("", values)
-    return np.ma.masked_array(cells.astype(object), masked | blank)
+    return without_texts(values, missing, ())[0]
 
 
-def places_of_texts(values: RawColumn, texts: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each cell among some texts, shape (N,); -1 of another cell.
+def without_texts(
+    values: RawColumn, missing: Collection[str], texts: Collection[str]
+) -> tuple[RawColumn, NDArray[np.int64]]:
+    """A column in which some texts are missing values, and where others stood, which are too.
 
     Args:
         values: shape (N,).
-        texts: each once.
+        missing: texts that stand for a missing value.
+        texts: the others.
+
+    Returns:
+        The column, and the place of each cell among the others, negative if it is none; shape (N,) each.
     """
+    places = _places_of_texts(values, (*missing, *texts))
+    blank = places >= 0
+    if blank.any():
+        cells, masked = _split_mask("", values)
+        values = np.ma.masked_array(cells.astype(object), masked | blank)
+    return values, places - len(missing)
+
+
+def _places_of_texts(values: RawColumn, texts: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each cell among some texts, each once, shape (N,); -1 of another cell."""
     if not texts or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
         return np.full(len(values), -1, dtype=np.int64)
     place = {compose(text): number for number, text in enumerate(texts)}

@@ -160,12 +160,11 @@ def _allowed_values(attribute: Attribute, given: object) -> Allowed:
         if found is None and _missing(attribute, value):
             codes[_code(attribute, None)] = True
         elif bins := bins_of(attribute):
-            beside = np.arange(attribute.size) - len(bins.cells)
             if found is None and text_of(value) in bins.texts:
-                codes[beside == bins.texts.index(text_of(value))] = True
+                codes[bins.text_codes[bins.texts.index(text_of(value))]] = True
                 continue
             if found == NOT_MISSING:
-                codes |= (beside >= 0) & (beside < len(bins.texts))
+                codes[list(bins.text_codes)] = True
             ranges.append(_numbers(attribute, bins, found or Range(value, value)))
         elif found == NOT_MISSING:
             codes |= _present(attribute)

@@ -151,14 +151,14 @@ def distribution(
             lacking = [float(share[-1]) for share in shares]
             missing = lacking[0], (lacking[1] if real else None)
             shares = [share[:-1] for share in shares]
-        texts = np.arange(len(numbers.cells), len(numbers.cells) + len(numbers.texts))
         lone, shown = numbers.alone, _number_format(attribute)
         lowest, highest = numbers.reach.T
         if len(lone) <= _ROWED_NUMBERS and np.array_equal(lowest, highest):
             names = [*map(shown, numbers.written(lowest)), *numbers.texts]
             rows = _rows(names, shares, _some(measured, np.arange(len(names))))
             return Distribution(name, _count_text("value", len(rows)), rows, None, missing)
-        singles, others = np.append(np.flatnonzero(lone), texts), np.flatnonzero(~lone)
+        singles = np.array([*np.flatnonzero(lone), *numbers.text_codes], dtype=np.intp)
+        others = np.flatnonzero(~lone)
         names = [*map(shown, numbers.atoms), *numbers.texts]
         atoms = _rows(names, [share[singles] for share in shares], _some(measured, singles))
         bins = numbers.written(numbers.cells[~lone])

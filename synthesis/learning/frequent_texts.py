@@ -14,6 +14,7 @@ from ...common.data.attributes.categorical import NUMBER, form_of_numbers
 from ...common.data.attributes.texts import MOST_LABELS, is_label
 from ...common.data.values import NOT_AVAILABLE
 from .asking import Asking
+from .kind import Numbers, Times
 from .private_counts import Noisy
 
 DIFFERENT_TEXTS = 0.05
@@ -85,18 +86,18 @@ def frequent_texts(
 
 
 def frequent_beside(
-    asking: Asking, name: str, values: Values, cost: float, delta: float
+    asking: Asking, name: str, kind: Numbers | Times, cost: float, delta: float
 ) -> tuple[list[str], Noisy]:
-    """The frequent texts among the numbers or times of a column, and their noisy rows.
+    """The frequent texts among the numbers or times of a column, such as <5 or ongoing, and their noisy rows.
 
     Args:
         asking: the means.
         name: of the column.
-        values: the different texts that are neither, and the rows of each.
+        kind: how its numbers or times are written.
         cost: zCDP.
         delta: with which a text of one row may be found.
     """
-    texts, rows = values
+    texts, rows = asking.cells.texts_beside(name, kind)
     listed = [place for place, text in enumerate(texts) if is_label(text) and text not in NOT_AVAILABLE]
     places, noisy = asking.counts.frequent("texts", name, partial(_rows_of, rows, listed), cost, delta)
     return [texts[listed[place]] for place in places.tolist()], noisy

@@ -108,7 +108,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         for name, vote in votes.items()
         if name in texts
         and vote.instead is not None
-        and (is_many(different[name]) or _are_numbers(asking, vote.instead, different[name], each))
+        and _has_too_many(asking, vote.instead, different[name], each)
     }
     votes |= many
     kinds = {name: vote.kind for name, vote in votes.items()}
@@ -146,14 +146,15 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     )
 
 
-def _are_numbers(asking: Asking, vote: Vote, different: Noisy, delta: float) -> bool:
-    """Whether a column that may be one of numbers may have too many texts for a list of most of them.
+def _has_too_many(asking: Asking, vote: Vote, different: Noisy, delta: float) -> bool:
+    """Whether a column that may be one of numbers or times has too many texts for a list of most of them.
 
     In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too.
     """
+    if not isinstance(vote.kind, Numbers):
+        return is_many(different)
     most = float(different.values[0]) + PRESENT * different.sigma
-    rare = most * asking.counts.findable(asking.share, delta) > vote.filled
-    return isinstance(vote.kind, Numbers) and (rare or most > MOST_NUMBERS)
+    return most > MOST_NUMBERS or most * asking.counts.findable(asking.share, delta) > vote.filled
 
 
 def _takes_delta(vote: Vote) -> bool:

@@ -93,7 +93,10 @@ def learned_numbers(
     missing = {name: vote.missing > 0 for name, vote in votes.items()}
     # Of a column of texts and masses each has a half.
     each = {name: delta / (2 if vote.others else 1) for name, vote in votes.items()}
-    texts = partial(_texts_beside, asking, kinds, each)
+
+    def texts(name: str, cost: float) -> tuple[list[str], Noisy]:
+        return frequent_beside(asking, name, kinds[name], cost, each[name])
+
     few = few_numbers(asking, values, single, found, votes, REST, texts)
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
@@ -133,13 +136,6 @@ def learned_numbers(
                 reading = numbers(name, kind, units[name], found[name], atoms, beside)
                 columns[name] = Column(reading, missing[name], signed=kind.signed)
     return columns
-
-
-def _texts_beside(
-    asking: Asking, kinds: Mapping[str, Numbers], delta: Mapping[str, float], name: str, cost: float
-) -> tuple[list[str], Noisy]:
-    """The frequent texts among the numbers of a column, such as K among grades or <5, and their rows."""
-    return frequent_beside(asking, name, asking.cells.texts_beside(name, kinds[name]), cost, delta[name])
 
 
 def _masses(

@@ -168,7 +168,9 @@ def learned_times(
                 *(name, kind, granularities[name], found[name], atoms[name], zones[name]),
                 clock=clocks.get(name),
                 declared=name in asking.cells.timed,
-                texts=_texts_beside(asking, name, kind, delta) if votes[name].others else (),
+                texts=frequent_beside(asking, name, kind, OF_TEXTS * asking.share, delta)[0]
+                if votes[name].others
+                else (),
             ),
             votes[name].missing > 0,
         )
@@ -176,12 +178,6 @@ def learned_times(
         else None
         for name, kind in kinds.items()
     }
-
-
-def _texts_beside(asking: Asking, name: str, kind: Times, delta: float) -> list[str]:
-    """The frequent texts among the times of a column, such as ongoing."""
-    values = asking.cells.texts_beside(name, kind)
-    return frequent_beside(asking, name, values, OF_TEXTS * asking.share, delta)[0]
 
 
 def _ruler(name: str, kind: Times, moments: Moments) -> Ruler:

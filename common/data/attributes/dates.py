@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ...errors import DataError
 from ...later import np
-from ..values import RawColumn, blank_texts, places_of_texts
+from ..values import RawColumn, blank_texts, without_texts
 from .attribute import Attribute, Reading, check_name, check_unread
 from .moments import Moments, Times
 from .numeric import NumericAttribute
@@ -140,9 +140,10 @@ class DateAttribute(BinnedTimes):
         """Values as `decode` gives them; see `NumericAttribute.of_codes`."""
         beside = codes >= len(self.units.cells)
         times = self.of_numbers(np.where(beside, 0, numbers), beside)
-        return (
-            self.units.with_texts(self.moments.texts_of(times).astype(object), codes) if self.texts else times
-        )
+        if not self.texts:
+            return times
+        # Clocks may be written as whole numbers.
+        return self.units.with_texts(self.moments.texts_of(times).astype(str).astype(object), codes)
 
     def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> Times:
         """Numbers of units as `decode` gives them where no texts are listed.
@@ -283,10 +284,9 @@ def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAtt
         moments: what the values are.
         units: the codes, and the policies.
     """
-    numbers = numbers_of_units(name, values, moments, units)
+    numbers, listed = _read_units(name, values, moments, units)
     unread = np.zeros(len(numbers), dtype=np.bool_)
-    reading = units.reading_of(numbers, unread, places_of_texts(values, units.texts))
-    return _with_reasons(reading, _REASONS)
+    return _with_reasons(units.reading_of(numbers, unread, listed), _REASONS)
 
 
 def _with_reasons(reading: Reading, reasons: Mapping[str, tuple[str, str]]) -> Reading:
@@ -303,12 +303,20 @@ def numbers_of_units(
     name: str, values: RawColumn, moments: Moments, units: NumericAttribute
 ) -> NDArray[np.float64]:
     """Units since 1970; NaN for a missing value, infinite for one that cannot be read."""
-    times, unreadable = moments.read(name, blank_texts(values, (*units.missing, *units.texts)))
+    return _read_units(name, values, moments, units)[0]
+
+
+def _read_units(
+    name: str, values: RawColumn, moments: Moments, units: NumericAttribute
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """As `numbers_of_units`; and the place of each listed text, negative where none stands."""
+    others, listed = without_texts(values, units.missing, units.texts)
+    times, unreadable = moments.read(name, others)
     numbers = np.full(len(times), np.nan)
     known = ~np.isnat(times)
     numbers[known] = moments.unit_numbers(times[known])
     numbers[unreadable] = np.inf
-    return numbers
+    return numbers, listed
 
 
 _REASONS = {

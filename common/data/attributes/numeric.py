@@ -15,8 +15,8 @@ from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without
 from ..binning.lattice import Lattice
 from ..binning.scale import Scale
 from ..binning.spread import Spread
-from ..values import RawColumn, blank_texts, compose, places_of_texts, read_numbers
-from .attribute import Attribute, Reading, check_missing, check_name, check_size, check_unread
+from ..values import RawColumn, compose, read_numbers, without_texts
+from .attribute import Attribute, Reading, check_missing, check_name, check_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,15 +134,6 @@ class NumericAttribute(Attribute):
         if len({*map(compose, self.texts), *self.missing}) < len(self.texts) + len({*self.missing}):
             raise self._error("a text is listed twice among texts and missing; list it once")
 
-    def check_texts(self) -> NumericAttribute:
-        """This attribute of a column of numbers, if its texts are none.
-
-        Raises:
-            DataError: a text is empty, or read as a number.
-        """
-        check_unread(self.name, self.texts, self.foreign(self.texts))
-        return self
-
     def foreign(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Those of some texts that are not read as numbers, or as missing."""
         _, unread = read_numbers(self.name, np.array(texts, dtype=object), self.format)
@@ -208,6 +199,11 @@ class NumericAttribute(Attribute):
         return len(self.texts) + int(self.nullable)
 
     @property
+    def text_codes(self) -> range:
+        """The codes of the texts."""
+        return range(len(self.cells), len(self.cells) + len(self.texts))
+
+    @property
     def values_named(self) -> str:
         """What it holds, for messages."""
         return f"a number or one of {', '.join(map(repr, self.texts))}" if self.texts else "a number"
@@ -233,7 +229,7 @@ class NumericAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number, the code of each text; the last code for a missing value."""
-        return self.reading_of(*self._read(values), places_of_texts(values, self.texts))
+        return self.reading_of(*self._read(values))
 
     def reading_of(
         self, numbers: NDArray[np.float64], unreadable: NDArray[np.bool_], listed: NDArray[np.int64]
@@ -243,7 +239,7 @@ class NumericAttribute(Attribute):
         Args:
             numbers: NaN where there is none, shape (N,).
             unreadable: where text stands that is no number, shape (N,).
-            listed: the place of a listed text; -1 where none stands, shape (N,).
+            listed: the place of a listed text; negative where none stands, shape (N,).
         """
         written = listed >= 0
         finite = np.isfinite(numbers)
@@ -286,10 +282,12 @@ class NumericAttribute(Attribute):
         whole = self.integer and self.multiple_of is None
         return numbers != np.floor(numbers) if whole else np.zeros(len(numbers), dtype=np.bool_)
 
-    def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        blank = (*self.missing, *self.texts)
-        numbers, unreadable = read_numbers(self.name, blank_texts(values, blank), self.format)
-        return numbers if self.multiple_of is None else Lattice(self.multiple_of).snap(numbers), unreadable
+    def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
+        """What `reading_of` takes."""
+        others, listed = without_texts(values, self.missing, self.texts)
+        numbers, unreadable = read_numbers(self.name, others, self.format)
+        snapped = numbers if self.multiple_of is None else Lattice(self.multiple_of).snap(numbers)
+        return snapped, unreadable, listed
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)

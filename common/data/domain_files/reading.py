@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import DataError
 from ...forms.nearest import hint
 from ...forms.notation import PLAIN, Notation
-from ..attributes.attribute import Attribute
+from ..attributes.attribute import Attribute, check_unread
 from ..attributes.boolean import BooleanAttribute
 from ..attributes.categorical import CategoricalAttribute, CodedAttribute
 from ..attributes.clock import Clock
@@ -109,7 +109,7 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
     if edged and len(edges) < 2:
         raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
     auto = form.get("bins") == AUTO
-    return NumericAttribute(
+    found = NumericAttribute(
         name,
         edges[0] if edged else form.get("min"),
         edges[-1] if edged else form.get("max"),
@@ -126,7 +126,9 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         texts=tuple(form.get("texts", ())),
         missing=tuple(form.get("missing", ())),
         reviewed=form.get("reviewed", True),
-    ).check_texts()
+    )
+    check_unread(name, found.texts, found.foreign(found.texts))
+    return found
 
 
 def _multiple_of(name: str, form: Mapping[str, Any]) -> float | None:

@@ -232,20 +232,19 @@ class NumberAxis(Axis):
                 cuts.add(self._cut(comparison.value, comparison.also))
         self.cuts = sorted(cuts)
         self.pieces: Pieces = divide(bins, counts, self.cuts)
-        beside = np.arange(len(bins.cells), attribute.size)
-        self.codes = np.append(self.pieces.codes, beside)
-        self.shares = np.append(self.pieces.shares, np.ones(len(beside)))
-        self.missing = self.codes >= len(bins.cells) + len(bins.texts)
+        self.codes = np.append(self.pieces.codes, range(bins.text_codes.start, bins.size))
+        self.shares = np.append(self.pieces.shares, np.ones(bins.others))
+        self.missing = self.codes >= bins.text_codes.stop
 
     @property
     def no_number(self) -> Truth:
         """See `Axis`."""
-        return self.codes >= len(self.bins.cells)
+        return self.codes >= self.bins.text_codes.start
 
     def equal(self, value: Literal) -> Truth:
         """See `Axis`."""
         if (text := text_of(value)) in self.bins.texts:
-            same: Truth = self.codes == len(self.bins.cells) + self.bins.texts.index(text)
+            same: Truth = self.codes == self.bins.text_codes[self.bins.texts.index(text)]
             return same
         return self.below(value, True) & ~self.below(value, False)
 
