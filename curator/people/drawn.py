@@ -39,7 +39,7 @@ def drawn_rows(
         stream: draws rows.
 
     Returns:
-        The tables, which know where drawn values of their orders move to (`Kin.quantiles`), and their rows.
+        The tables, which know where drawn values of their orders move to (`Kin.moves`), and their rows.
     """
     size = root.record_count
     codes = {name: root.column(name).astype(np.int64) for name in root.domain}
@@ -107,10 +107,10 @@ def _settle_in_time(
     table, drawn = family[name], rows[name]
     if not len(drawn):
         return family, drawn
-    if table.steps is not None and not table.quantiles:
-        times = times_of(family, name, rows, stream)
+    if table.steps is not None and not table.moves:
+        times, bounds = times_of(family, name, rows, stream)
         counted = drawn_weights(family, name, rows, table.steps.codes_of_times(times)) / WEIGHT_PARTS
-        table = with_quantiles(table, times, counted, release)
+        table = with_quantiles(table, times, drawn, bounds, counted, release)
         family = family.with_table(table)
     assert table.steps is not None
     evidence, when = release.published.evidence, table.steps.when.name
@@ -118,7 +118,7 @@ def _settle_in_time(
     pairs = [clique for clique in measured if len(clique) == 2 and when in clique]
     if not pairs:
         return family, drawn
-    codes = table.steps.codes_of_times(times_of(family, name, rows, stream))
+    codes = table.steps.codes_of_times(times_of(family, name, rows, stream)[0])
     rows = {**rows, name: replace(drawn, codes={**drawn.codes, when: codes})}
 
     def begin_part(some: Mapping[str, Rows], _: NDArray[np.int64]) -> Callable[[], Rows]:

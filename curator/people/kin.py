@@ -19,7 +19,7 @@ from ...common.privacy.cost import WEIGHT_PARTS
 from ..results.storage import Storage
 from .summaries import SUMMARIES, Summary
 
-_LATER = ("pattern", "alone", "series")
+_LATER = ("pattern", "alone", "series", "quantiles", "moves")
 """Entries that tables of earlier versions lack."""
 
 _SUMMARY = {"what": Choice(tuple(SUMMARIES)), "name": Text(), "column": Text(), "values": TEXTS}
@@ -38,6 +38,7 @@ _ENTRIES: Mapping[str, Form] = {
     "summaries": ListOf(Table({name: Key(form, required=True) for name, form in _SUMMARY.items()})),
     "evened": whole(1, WEIGHT_PARTS),
     "quantiles": ListOf(ListOf(Number())),
+    "moves": ListOf(ListOf(ListOf(Number()))),
     "groups": MapOf(ListOf(whole(0), some=True)),
     "columns": TEXTS,
     "storage": MapOf(Choice(tuple(Storage))),
@@ -64,7 +65,8 @@ class Kin:
         ends: columns that come after the order, each after those that it counts from; the domain has how far.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
-        quantiles: where drawn values of the order move to, as pairs in order; see `quantiles`.
+        moves: where drawn values of the order move to, in maps one after the other, each of pairs in order;
+            see `quantiles`.
         groups: for columns that rows of its children know in groups: the group of each code.
         columns: all columns of the table, in order; empty if it is not released.
         storage: how the columns of a data frame are stored.
@@ -84,7 +86,7 @@ class Kin:
     ends: tuple[Attribute, ...] = ()
     summaries: tuple[Summary, ...] = ()
     evened: int = 1
-    quantiles: tuple[tuple[float, float], ...] = ()
+    moves: tuple[tuple[tuple[float, float], ...], ...] = ()
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     storage: Mapping[str, Storage] = field(default_factory=dict)
@@ -121,7 +123,7 @@ class Kin:
             **({"series": self.series} if self.series else {}),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
-            "quantiles": [list(pair) for pair in self.quantiles],
+            "moves": [[list(pair) for pair in one] for one in self.moves],
             "groups": {name: list(groups) for name, groups in self.groups.items()},
             "columns": list(self.columns),
             "storage": {name: storage.value for name, storage in self.storage.items()},
@@ -138,6 +140,8 @@ class Kin:
         if not _FORM.fits(form):
             raise ValueError("it is no description of a table")
         low, high = form["within"]
+        # Version 0.1.0 knew one map.
+        moves = form.get("moves", [form.get("quantiles", [])])
         timed = () if form["when"] is None else Domain.from_json(form["when"]).attributes
         return cls(
             name=form["name"],
@@ -157,7 +161,9 @@ class Kin:
                 for one in form["summaries"]
             ),
             evened=form["evened"],
-            quantiles=tuple((float(drawn), float(released)) for drawn, released in form["quantiles"]),
+            moves=tuple(
+                tuple((float(drawn), float(released)) for drawn, released in one) for one in moves if one
+            ),
             groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
             storage={name: Storage(storage) for name, storage in form["storage"].items()},

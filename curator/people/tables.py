@@ -90,8 +90,8 @@ def _join(cells: list[pd.Series]) -> pd.Series:
 
 def times_of(
     family: Family, name: str, rows: Mapping[str, Rows], stream: RandomStream
-) -> NDArray[np.float64]:
-    """The values of the order of a table's rows as `frames` draws them, before summaries move any.
+) -> tuple[NDArray[np.float64], Bounds]:
+    """The values of the order of a table's rows as `frames` draws them, before summaries move any, and bounds.
 
     Those of people in several parts (`parts_of`) are drawn anew by `frames`, from the same codes.
 
@@ -109,9 +109,10 @@ def times_of(
         if any(table.within):
             held = {one: of for one, of in part.rows.items() if one != name}
             above = _columns(family, Part(held, part.stream), dict.fromkeys(held, 0))[table.parent]
-        values, _ = _times(family, table, part.rows, above, part.stream.child("values", name).generator())
-        found.append(values)
-    return np.concatenate(found)
+        found.append(_times(family, table, part.rows, above, part.stream.child("values", name).generator()))
+    values, bounds = zip(*found, strict=True)
+    low, high = (None if side[0] is None else np.concatenate(side) for side in zip(*bounds, strict=True))
+    return np.concatenate(values), (low, high)
 
 
 def _columns(family: Family, part: Part, before: Mapping[str, int]) -> dict[str, dict[str, Any]]:

@@ -232,7 +232,7 @@ class Yearly:
         return Family(
             (
                 replace(people, domain=Domain((*named, number)), groups={}),
-                replace(rows, domain=own, steps=self.period.steps, quantiles=(), groups={}),
+                replace(rows, domain=own, steps=self.period.steps, moves=(), groups={}),
             )
         )
 

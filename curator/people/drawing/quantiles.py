@@ -3,8 +3,9 @@
 Drawn values of the order follow from those of first rows, gaps and spans, so the noise of all of these, and
 what their pairs lack, adds up in them. Records have the value itself as a column that is counted and in no
 pair. By quantiles, each drawn value would become that below which the same share of the released counts lies.
-All rows of a parent move together by the mean of what theirs would: gaps and spans stay. The map is of all
-rows, and the same for further people.
+All rows of a parent move together by the mean of what theirs would: gaps and spans stay. So values come nearer
+to the released counts and do not reach them, and are moved again, by the quantiles that they have then. The
+maps are of all rows, and the same for further people.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ Quantiles = tuple[tuple[float, float], ...]
 Bounds = tuple[Numbers | None, Numbers | None]
 
 _KNOTS = 24
-"""Most values between which the map is linear."""
+"""Most values between which a map is linear."""
+
+_MAPS = 8
+"""Most maps, one after the other."""
 
 
 def quantiles_of(
@@ -65,10 +69,17 @@ def map_to_quantiles(values: Numbers, held: Rows, table: Kin, bounds: Bounds) ->
         table: of the rows.
         bounds: no row lies before the first, and none after the second; see `Steps.values`.
     """
-    if table.steps is None or not table.quantiles or not len(values):
+    for quantiles in table.moves:
+        values = _map(values, held, table, quantiles, bounds)
+    return values
+
+
+def _map(values: Numbers, held: Rows, table: Kin, quantiles: Quantiles, bounds: Bounds) -> Numbers:
+    """One map; arguments as of `map_to_quantiles`."""
+    if table.steps is None or not len(values):
         return values
     unit, (low, high) = table.steps.unit, table.steps.units.ends
-    drawn, released = (np.array(side) for side in zip(*table.quantiles, strict=True))
+    drawn, released = (np.array(side) for side in zip(*quantiles, strict=True))
     wanted = np.interp(values, drawn, released) - values
     starts, numbers = np.flatnonzero(held.first), held.numbers[held.numbers > 0]
     further = np.round(np.add.reduceat(wanted, starts) / numbers / unit) * unit
@@ -83,13 +94,17 @@ def map_to_quantiles(values: Numbers, held: Rows, table: Kin, bounds: Bounds) ->
     return found
 
 
-def with_quantiles(table: Kin, values: Numbers, weights: Numbers, release: Release) -> Kin:
+def with_quantiles(
+    table: Kin, values: Numbers, held: Rows, bounds: Bounds, weights: Numbers, release: Release
+) -> Kin:
     """A table that knows where drawn values of its order move to, as far as noise does not explain it.
 
     Args:
         table: the table.
-        values: drawn ones of its order, each once or more often, shape (values,).
-        weights: of the rows that have them, shape (values,).
+        values: drawn ones of its order, shape (rows,).
+        held: the rows.
+        bounds: see `map_to_quantiles`.
+        weights: of the rows, shape (rows,).
         release: of the table's records.
     """
     evidence = release.published.evidence
@@ -101,4 +116,12 @@ def with_quantiles(table: Kin, values: Numbers, weights: Numbers, release: Relea
     codes = table.steps.codes_of_times(values)
     cells = known.values.ravel()[: len(starts)]
     mass = target_of(Margin(codes, cells, known.sigma**2, evidence.records, True), weights)
-    return replace(table, quantiles=quantiles_of(values, weights, starts, mass, low, high + table.steps.unit))
+    maps: list[Quantiles] = []
+    for _ in range(_MAPS):
+        quantiles = quantiles_of(values, weights, starts, mass, low, high + table.steps.unit)
+        moved = _map(values, held, table, quantiles, bounds)
+        if np.array_equal(moved, values):
+            break
+        maps.append(quantiles)
+        values = moved
+    return replace(table, moves=tuple(maps))
