@@ -158,8 +158,8 @@ class Decoder:
         place = np.minimum((reached >= ends[:, cells]).sum(axis=0), len(ranges) - 1)
         before = np.where(place > 0, ends[np.maximum(place - 1, 0), cells], 0.0)
         ranks = shares[place, 0, cells] + reached - before
-        numbers = bins.spread.at(cells, self.counts[name][: bins.spread.size], ranks)
-        numbers = bins.spread.shorten(numbers, cells)
+        counts = self.counts[name][: bins.spread.size]
+        numbers = bins.spread.shorten(bins.spread.at(cells, counts, ranks), cells, counts, rng)
         # A number next to an end can be rounded beyond it.
         low, high = ranges[place].T
         found: NDArray[np.float64] = np.clip(numbers, low, high)

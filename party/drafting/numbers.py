@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import AUTO
+from ...common.data.binning.lattice import Lattice
+from ...common.data.binning.rounded import count_round, rounded_by, units_of
 from ...common.data.binning.scale import Scale
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from .profile import Profile
@@ -20,6 +22,9 @@ _DRAFTED_ATOMS = 8
 
 _DRAFTED_DECIMALS = 6
 """Rounding to more decimals than this is not drafted."""
+
+_ROUNDED_ROWS = 200
+"""So many rows of a size say how round its numbers are."""
 
 _CODES = (-1, -9, -99, -999, -9999, 99, 999, 9999, 99999, 999999, 9999999, 99999999, 999999999)
 """Numbers that often stand for a value that is not known, or for the largest one."""
@@ -31,6 +36,9 @@ FAR = (
 
 _EXACT_RANGE = 1000
 """Whole numbers in a range of at most this size have exact bounds if at least half of them occur."""
+
+_BARE, _ZEROS = re.compile("[-+]?[0-9]+"), re.compile("[.]0*$")
+"""Whole numbers without a point, and with one."""
 
 Values = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Different numbers, increasing, and the number of rows of each."""
@@ -85,6 +93,7 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if atoms:
         entry["atoms"] = [_short(atom) for atom in atoms]
     entry |= _rounding(spread[0], whole)
+    entry |= _roundness(values, entry)
     written = fixed_decimals(profile)
     if written != PLAIN.pattern:
         entry["format"] = written
@@ -94,13 +103,17 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
 def fixed_decimals(profile: Profile) -> str:
     """How the numbers of a column are written, with a number of decimals if all its texts have the same.
 
-    One decimal of a plain number is what is written anyway, or what other programs write of whole numbers.
+    One decimal of a plain number is what is written anyway, or what other programs write of whole numbers. Whole
+    ones beside fractions may have no point.
     """
     notation = Notation(profile.notation)
     if profile.kind != "VARCHAR" or not profile.distinct:
         return profile.notation
     if notation.magnitudes:
         return _magnitudes(notation, profile.texts.tolist()).pattern
+    texts = profile.texts.tolist()
+    if notation == PLAIN and any(map(_BARE.fullmatch, texts)):
+        return PLAIN.pattern if all(map(_BARE.fullmatch, texts)) or any(map(_ZEROS.search, texts)) else "{:g}"
     mark = "," if notation.decimal_comma else "."
     written = re.compile(
         rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"
@@ -243,6 +256,15 @@ def _rounding(numbers: NDArray[np.float64], whole: bool) -> Mapping[str, Any]:
                 return {"multiple_of": _short(round(common / 10**decimals, decimals))}
             return {} if whole else {"decimals": decimals}
     return {}
+
+
+def _roundness(values: Values, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How round the numbers are beyond what all are, as `rounded`."""
+    unit = entry.get("multiple_of") or (10.0 ** -entry["decimals"] if "decimals" in entry else None)
+    lattice = Lattice(1.0 if entry["integer"] else unit) if entry["integer"] or unit else None
+    units = units_of(values[0], lattice)
+    found = rounded_by(count_round(*values, units), units, lattice, _ROUNDED_ROWS)
+    return {"rounded": [one.to_json() for one in found]} if found else {}
 
 
 def _one_digit(number: float, *, down: bool) -> float:

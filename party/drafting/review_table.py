@@ -191,6 +191,8 @@ def _values(entry: Mapping[str, Any]) -> str:
         said.append(f"decimals: {entry['decimals']}")
     if "multiple_of" in entry:
         said.append(f"multiples of {entry['multiple_of']}")
+    if "rounded" in entry:
+        said.append("rounded by size")
     said += [f"by {entry['granularity']}"] if "granularity" in entry else []
     said += [f"written {entry['format']}"] if "format" in entry else []
     said += [f"in {entry['timezone']}"] if "timezone" in entry else []
@@ -235,11 +237,11 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
             return read, "that no gap lies outside of these bounds"
         case "date" | "timestamp":
             return f"years, granularity, format, {missing}", "that no value lies outside of these years"
-    of = [key for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "format") if key in entry]
+    of = [key for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "rounded", "format") if key in entry]
     read = ", ".join(["bounds", *(_NAMED.get(key, key) for key in of), missing])
     return read, "that no value lies outside of these bounds" + (
         ", and which values are frequent" if entry.get("atoms") or entry.get("texts") else ""
     )
 
 
-_NAMED = {"multiple_of": "multiples", "atoms": "frequent values"}
+_NAMED = {"multiple_of": "multiples", "atoms": "frequent values", "rounded": "how round they are"}

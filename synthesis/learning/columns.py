@@ -17,6 +17,7 @@ from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.moments import Granularity, Moments
 from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
 from ...common.data.binning.lattice import Lattice
+from ...common.data.binning.rounded import Rounded
 from ...common.data.binning.scale import Scale
 from ...common.data.values import NOT_AVAILABLE, text_of
 from ...common.forms.date_formats import short
@@ -82,6 +83,7 @@ def numbers(
     found: Range,
     atoms: Sequence[float],
     texts: Sequence[str] = (),
+    rounded: tuple[Rounded, ...] = (),
 ) -> Attribute:
     """How a column of numbers is read.
 
@@ -92,11 +94,12 @@ def numbers(
         found: where they are.
         atoms: values with a mass of their own, increasing.
         texts: those that stand beside the numbers.
+        rounded: how round the numbers are, by their size.
     """
     low, high = found.low, found.high
     largest, notation = max(abs(low), abs(high)), Notation(kind.notation)
     if unit is not None and largest > LARGEST_WHOLE * unit:
-        unit, notation = _coarser(unit, largest, notation)
+        (unit, notation), rounded = _coarser(unit, largest, notation), ()
     if notation.exponent and kind.decimals is not None:
         notation = notation.with_decimals(kind.decimals)
         if notation.magnitudes and not kind.padded and kind.decimals:
@@ -121,6 +124,7 @@ def numbers(
         atoms=tuple(atoms),
         scale=scale,
         multiple_of=unit,
+        rounded=rounded,
         unreadable="missing",
         format=notation,
     )

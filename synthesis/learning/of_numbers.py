@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.binning.lattice import Lattice
+from ...common.data.binning.rounded import SIZES, Rounded, count_round, places_of, rounded_by, units_of
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
@@ -30,14 +31,23 @@ ROUNDING_SHARE, MAGNITUDES, CLOSER, DIFFERENT_NUMBERS, MASSES = 0.08, 0.25, 0.12
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
 different values, and values with a mass of their own."""
 
+BY_SIZE = 0.06
+"""Share of a column for its rounding by size, where its rounding is not what chance makes of one unit."""
+
 REST = ZOOMS * CLOSER + MASSES
 """Share for closer grids and values with a mass, or for counts of few numbers, which have neither."""
 
 _DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
 """Whole numbers of units are counted by the first of these that divides them; zero by none."""
 
+_SEEN_BY_SIZE = 20
+"""Sizes whose records exceed so many deviations of noise say how round their numbers are."""
+
 _LEARNED_ATOMS = 32
 """At most so many values have a mass of their own."""
+
+_ANY_DECIMALS = 2
+"""Of numbers with any decimals those of at most two are told apart."""
 
 _NO_REST = 0.01
 """Values beside those with a mass are taken to be none if they are less than this share of the rows."""
@@ -133,7 +143,8 @@ def learned_numbers(
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
                 atoms = sorted({*masses, *kind.codes})
-                reading = numbers(name, kind, units[name], found[name], atoms, beside)
+                rounded = _rounded(asking, name, values[name], kind, units[name], rounding[name], found[name])
+                reading = numbers(name, kind, units[name], found[name], atoms, beside, rounded)
                 columns[name] = Column(reading, missing[name], signed=kind.signed)
     return columns
 
@@ -167,10 +178,13 @@ def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> N
     """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
     found = values()
     numbers, rows = np.unique(found[~np.isnan(found)], return_counts=True)
+    decimals = _decimals_counted(kind)
     with np.errstate(over="ignore"):
-        whole = np.rint(numbers * 10.0 ** (kind.decimals or 0))
+        whole = np.rint(numbers * 10.0**decimals)
     places = np.full(len(numbers), len(_DIVISORS) - 1)
-    left = np.flatnonzero(np.abs(whole) < 2.0**53)
+    # Of numbers that may have more decimals, those that have are counted with what no divisor divides.
+    exact = kind.decimals is not None or Lattice(10.0**-decimals).holds(numbers)
+    left = np.flatnonzero((np.abs(whole) < 2.0**53) & exact)
     for place, divisor in enumerate(_DIVISORS[:-1]):
         divided = np.mod(whole[left], divisor) == 0
         places[left[divided]] = place
@@ -179,6 +193,43 @@ def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> N
     counts = np.bincount(places, rows, len(_DIVISORS) + 2).astype(np.int64)
     counts[-1] = len(found) - rows.sum()
     return counts
+
+
+def _decimals_counted(kind: Numbers) -> int:
+    """With how many decimals numbers are counted by their rounding."""
+    return _ANY_DECIMALS if kind.decimals is None else kind.decimals
+
+
+def _rounded(
+    asking: Asking,
+    name: str,
+    values: partial[NDArray[np.float64]],
+    kind: Numbers,
+    unit: float | None,
+    rounding: Noisy,
+    found: Range,
+) -> tuple[Rounded, ...]:
+    """How round numbers are by their size: asked where not all of them are as round as chance makes multiples."""
+    lattice = None if unit is None else Lattice(unit)
+    known = Notation(kind.notation)
+    if known.magnitudes or known.exponent:
+        return ()
+    chain = [divisor / 10 ** _decimals_counted(kind) for divisor in _DIVISORS]
+    usual = units_of(np.array([chain[0]]), lattice)
+    usual = tuple(one for one in usual if one > chain[-1] or kind.decimals is not None)
+    seen = np.zeros((len(SIZES), len(usual) + 1))
+    np.add.at(seen[0], places_of(np.array(chain), usual), rounding.above_noise(PRESENT)[: len(chain)])
+    if not rounded_by(seen, usual, lattice, PRESENT * rounding.sigma):
+        return ()
+    units = units_of(np.array([found.low, found.high]), lattice)
+
+    def count() -> NDArray[np.int64]:
+        numbers, rows = np.unique(values(), return_counts=True)
+        return count_round(numbers, rows, units).astype(np.int64).ravel()
+
+    noisy = asking.counts.histograms("rounding by size", {name: count}, BY_SIZE * asking.share)[name]
+    counts = noisy.values.reshape(len(SIZES), -1)
+    return rounded_by(counts, units, lattice, _SEEN_BY_SIZE * noisy.sigma, PRESENT * noisy.sigma)
 
 
 def _unit(kind: Numbers, rounding: Noisy) -> float | None:

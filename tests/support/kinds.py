@@ -52,6 +52,10 @@ def numbers(draw):
             integer=[True, False],
             scale=["linear", "log", "symlog"],
             multiple_of=[1, 5, 0.01, 0.25],
+            rounded=[
+                [{"from": 0, "units": [10, 5], "shares": [0.5, 0.2]}],
+                [{"from": 0, "units": [], "shares": []}, {"from": 30, "units": [50, 10], "shares": [0, 1]}],
+            ],
             outside=["clip", "error", "missing"],
             unreadable=["error", "missing"],
             format=["{} %", "${:,}", "{:g}"],

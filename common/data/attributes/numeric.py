@@ -13,6 +13,7 @@ from ...forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...later import np
 from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without_bounds, runs_of_integers
 from ..binning.lattice import Lattice
+from ..binning.rounded import Rounded, check_rounded
 from ..binning.scale import Scale
 from ..binning.spread import Spread
 from ..values import RawColumn, compose, read_numbers, without_texts
@@ -61,6 +62,8 @@ class NumericAttribute(Attribute):
         scale: scale on which bins are of equal width, and on which values are spread within bins.
         atoms: values with a code of their own, increasing; they may lie outside the bounds.
         multiple_of: values are multiples of this number; None for any.
+        rounded: how round values are beyond that, by their size, increasing; empty if they are no rounder than
+            by chance.
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
@@ -80,6 +83,7 @@ class NumericAttribute(Attribute):
     scale: Scale = field(default=Scale.LINEAR, kw_only=True)
     atoms: tuple[float, ...] = field(default=(), kw_only=True)
     multiple_of: float | None = field(default=None, kw_only=True)
+    rounded: tuple[Rounded, ...] = field(default=(), kw_only=True)
     outside: str = field(default="clip", kw_only=True)
     unreadable: str = field(default="error", kw_only=True)
     format: Notation = field(default=PLAIN, kw_only=True)
@@ -103,6 +107,8 @@ class NumericAttribute(Attribute):
         if not np.all(np.diff(self.grid) > 0):
             raise self._error("bins too narrow for float64; declare fewer bins")
         self._check_decimals()
+        if problem := check_rounded(self.rounded, self.lattice):
+            raise self._error(f"{problem}; fix the domain")
         if not len(self.cells):
             raise self._error("no multiple of multiple_of lies within the bounds; fix the domain")
 
@@ -411,6 +417,8 @@ class NumericAttribute(Attribute):
             form["atoms"] = list(map(_short, self.atoms))
         if self.multiple_of is not None:
             form["multiple_of"] = _short(self.multiple_of)
+        if self.rounded:
+            form["rounded"] = [one.to_json() for one in self.rounded]
         if self.outside != "clip":
             form["outside"] = self.outside
         if self.unreadable != "error":
@@ -481,7 +489,7 @@ class NumericAttribute(Attribute):
     @cached_property
     def spread(self) -> Spread:
         """How numbers lie within bins and atoms."""
-        return Spread(self.cells, self.scale, self.lattice)
+        return Spread(self.cells, self.scale, self.lattice, self.rounded)
 
 
 _REASONS = {

@@ -40,6 +40,10 @@ class Lattice:
             near += self.values(near) < numbers
         return near
 
+    def last_to(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The largest multiple at or below each number."""
+        return -self.first_from(-numbers)
+
     def holds(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which numbers are multiples, up to errors of arithmetic."""
         with np.errstate(over="ignore", invalid="ignore"):

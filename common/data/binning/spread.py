@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...later import np
 from .inverse import Inverse
 from .lattice import Lattice
+from .rounded import Rounded, round_off
 from .scale import Scale
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ _TILT_STEPS = 12
 _OF_BIN = 1e-3
 """Drawn numbers of no lattice are multiples of the power of ten at or below this share of their bin's width:
 more digits would say nothing, and fewer are faster to write and to read."""
+
+_OF_MAGNITUDE = 3
+"""Digits after the first one, where a bin holds numbers of several magnitudes."""
 
 _MOST_DECIMALS, _LOGARITHM_ERROR = 290, 1e-9
 """Powers of ten beyond this one would overflow, and the error of the logarithm of one that is exact."""
@@ -47,11 +51,13 @@ class Spread:
         cells: shape (n, 2): bounds of bins and atoms, increasing, closed below.
         scale: scale on which numbers are spread.
         lattice: the numbers are its multiples, except for atoms; None for any numbers.
+        rounded: how round they are beyond that, by size.
     """
 
     cells: NDArray[np.float64]
     scale: Scale
     lattice: Lattice | None
+    rounded: tuple[Rounded, ...] = ()
 
     @property
     def size(self) -> int:
@@ -74,7 +80,7 @@ class Spread:
             rows = self._wide[codes]
             ranks = np.zeros(len(codes))
             ranks[rows] = rng.random(int(rows.sum()))
-        return self.shorten(self.at(codes, counts, ranks), codes)
+        return self.shorten(self.at(codes, counts, ranks), codes, counts, rng)
 
     def at(
         self, codes: NDArray[np.int64], counts: NDArray[np.number[Any]], ranks: NDArray[np.float64]
@@ -96,18 +102,46 @@ class Spread:
         numbers[rows] = self._within(bins, masses, ranks[rows])
         return numbers
 
-    def shorten(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Numbers of these cells, rounded down to few decimals; none leaves its cell.
+    def shorten(
+        self,
+        numbers: NDArray[np.float64],
+        codes: NDArray[np.int64],
+        counts: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """Numbers of these cells, rounded down to few decimals, and as `rounded` says; none leaves its cell.
 
-        Multiples stay as they are, and so do numbers on other scales, of whose magnitudes a cell holds many.
-        Which numbers are below a threshold of as few decimals does not change.
+        Multiples stay as they are but for `rounded`. Which numbers are below a threshold of as few decimals does not change.
 
         Args:
             numbers: shape (N,); they are overwritten.
             codes: their cells, shape (N,).
+            counts: as for `draw`.
+            rng: chooses numbers that are rounded.
         """
-        if self.lattice is not None or self.scale is not Scale.LINEAR:
-            return numbers
+        if self.lattice is None:
+            numbers = self._cut(numbers, codes)
+        if self.rounded:
+            finest = 0.0 if self.lattice is None else self.lattice.unit
+            round_off(numbers, codes, self.rounded, self.reach, counts, finest, rng)
+        return numbers
+
+    def _cut(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The numbers, rounded down to few decimals; see `shorten`."""
+        if self._of_one_magnitude.all():
+            return self._cut_by_cells(numbers, codes)
+        alike = self._of_one_magnitude[codes]
+        numbers[alike] = self._cut_by_cells(numbers[alike], codes[alike])
+        sizes = np.maximum(np.abs(numbers[~alike]), 10.0**-_MOST_DECIMALS)
+        digits = np.clip(_OF_MAGNITUDE - np.floor(np.log10(sizes)), -_MOST_DECIMALS, _MOST_DECIMALS)
+        times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        cut = np.floor(numbers[~alike] * times / over) * over / times
+        numbers[~alike] = np.clip(cut, *self.reach[codes[~alike]].T)
+        return numbers
+
+    def _cut_by_cells(
+        self, numbers: NDArray[np.float64], codes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         times, over, first, last = self._decimals
         numbers *= times[codes]
         numbers /= over[codes]
@@ -197,6 +231,13 @@ class Spread:
         held = wide & (first <= last)
         times[~held] = over[~held] = 1.0
         return np.stack([times, over, np.where(held, first, least), np.where(held, last, least)])
+
+    @cached_property
+    def _of_one_magnitude(self) -> NDArray[np.bool_]:
+        """The cells whose width says how many decimals mean something, shape (n,): on a linear scale all."""
+        near, far = np.sort(np.abs(self.reach), axis=1).T
+        one_side = np.prod(np.sign(self.reach), axis=1) > 0
+        return (one_side & (far <= 10 * near)) | ~self._wide | (self.scale is Scale.LINEAR)
 
     def _within(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]

@@ -31,12 +31,24 @@ _COUNTED = {
     **_COMMON,
 }
 _TEXTS = {"texts": Key(TEXTS, "Texts with codes of their own beside the values, such as <5.")}
+_ROUNDED = Table(
+    {
+        "from": Key(Number(), "The values are at least so far from zero.", required=True),
+        "units": Key(ListOf(POSITIVE), "Such as 1 and 0.1, decreasing.", required=True),
+        "shares": Key(
+            ListOf(Number()),
+            "The share of values that are multiples of each and of none before.",
+            required=True,
+        ),
+    }
+)
 _NUMERIC = {
     "integer": Key(Either((Truth(), Null())), "Whether all values are whole numbers."),
     "scale": Key(Choice(tuple(Scale)), "The scale on which bins are of equal width."),
     "atoms": Key(ListOf(Number()), "Values of their own beside the bins."),
     "decimals": Key(whole(0, 15), "Decimal places of all values; excludes multiple_of."),
     "multiple_of": Key(Either((POSITIVE, Null())), "A number of which all values are multiples."),
+    "rounded": Key(ListOf(_ROUNDED), "How round values are, by their size."),
     **_TEXTS,
     **_COUNTED,
 }

@@ -19,6 +19,7 @@ from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.moments import Granularity, Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ..binning.rounded import Rounded
 from ..binning.scale import Scale
 from ..values import compose_texts
 from .form import VARIANTS
@@ -120,6 +121,7 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         scale=Scale(form.get("scale", "linear")),
         atoms=tuple(form.get("atoms", ())),
         multiple_of=_multiple_of(name, form),
+        rounded=tuple(map(Rounded.from_json, form.get("rounded", ()))),
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
         format=Notation(form.get("format", PLAIN.pattern)),

@@ -7,6 +7,7 @@ import pytest
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.attributes.unmodelled import Identifier
+from dpmosaic.common.data.binning.lattice import Lattice
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +80,39 @@ def test_bounds_hold_the_numbers(learned, name):
 def test_a_column_keeps_its_notation(learned, written, pattern):
     rows = pd.DataFrame({"x": [written(k) for k in draw().integers(1, 900, ROWS)]})
     assert learned(rows).columns["x"].reading.format.pattern == pattern
+
+
+MIXED = {
+    "laboratory": lambda rng: np.where(
+        rng.random(4 * ROWS) < 0.5, rng.normal(4.2, 0.4, 4 * ROWS).round(1), rng.normal(110, 20, 4 * ROWS).round()
+    ),
+    "amounts": lambda rng: np.where(
+        rng.random(4 * ROWS) < 0.8, rng.gamma(9, 30, 4 * ROWS).round(), rng.gamma(9, 30, 4 * ROWS).round(2)
+    ),
+    "incomes": lambda rng: np.where(
+        rng.random(4 * ROWS) < 0.5, 1000 * rng.gamma(9, 4, 4 * ROWS).round(), rng.gamma(9, 4000, 4 * ROWS).round()
+    ),
+    "ratios among counts": lambda rng: np.where(
+        rng.random(4 * ROWS) < 0.1, rng.gamma(3, 0.5, 4 * ROWS), rng.gamma(9, 30, 4 * ROWS).round()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_numbers_are_as_round_as_they_were(learned, name):
+    numbers = MIXED[name](draw())
+    column = learned(pd.DataFrame({"x": numbers}), 0.05).columns["x"].reading
+    back = column.decode(column.encode(numbers), draw(1)).astype(float)
+    for unit in (1000, 10, 1, 0.1):
+        # Shares of 8,000 rows have deviations of .006, and the noise of what is learned is as large.
+        found = [Lattice(unit).holds(one[one > unit / 2]).sum() / ROWS / 4 for one in (numbers, back)]
+        assert found[0] == pytest.approx(found[1], abs=0.05)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_numbers_of_one_unit_are_not_asked_how_round_they_are_by_size(learned, name):
+    column = learned(pd.DataFrame({"x": UNITS[name][0](draw())}), 0.05).columns["x"].reading
+    assert column.rounded == ()
 
 
 def test_few_numbers_without_points_come_back_without(learned):

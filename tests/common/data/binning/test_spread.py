@@ -69,8 +69,9 @@ def test_numbers_of_the_narrowest_bins_stay_in_them(most, count):
 def test_a_threshold_of_few_decimals_divides_numbers_as_if_they_were_not_rounded():
     cells = np.array([[0.0, 3.0], [3.0, 5.0]])
     of, codes = Spread(cells, Scale.LINEAR, None), np.repeat([0, 1], ROWS)
-    numbers = of.at(codes, np.array([2, 1]), np.random.default_rng(1).random(2 * ROWS))
-    shortened = of.shorten(numbers.copy(), codes)
+    rng, counts = np.random.default_rng(1), np.array([2, 1])
+    numbers = of.at(codes, counts, rng.random(2 * ROWS))
+    shortened = of.shorten(numbers.copy(), codes, counts, rng)
     for threshold in (0.5, 1.23, 2.999, 3.0, 4.01):
         assert ((numbers < threshold) == (shortened < threshold)).all()
 
@@ -78,6 +79,7 @@ def test_a_threshold_of_few_decimals_divides_numbers_as_if_they_were_not_rounded
 def test_numbers_on_a_logarithmic_scale_keep_their_digits():
     values = drawn(np.array([1e-6, 1e6]), [ROWS], scale=Scale.LOG)
     assert len(np.unique(values[values < 1])) > 0.4 * ROWS
+    assert all(float(f"{value:.4g}") == value for value in values.tolist())
 
 
 @pytest.mark.parametrize(
