@@ -91,7 +91,7 @@ def _join(cells: list[pd.Series]) -> pd.Series:
 def times_of(
     family: Family, name: str, rows: Mapping[str, Rows], stream: RandomStream
 ) -> tuple[NDArray[np.float64], Bounds]:
-    """The values of the order of a table's rows as `frames` draws them, before summaries move any, and bounds.
+    """The values of the order as `frames` draws them, before summaries move any, and their bounds.
 
     Those of people in several parts (`parts_of`) are drawn anew by `frames`, from the same codes.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import AUTO
 from ...common.data.binning.lattice import Lattice
-from ...common.data.binning.rounded import count_round, rounded_by, units_of
+from ...common.data.binning.rounded import count_round, roundness_of, units_of
 from ...common.data.binning.scale import Scale
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from .profile import Profile
@@ -103,8 +103,8 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
 def fixed_decimals(profile: Profile) -> str:
     """How the numbers of a column are written, with a number of decimals if all its texts have the same.
 
-    One decimal of a plain number is what is written anyway, or what other programs write of whole numbers. Whole
-    ones beside fractions may have no point.
+    One decimal of a plain number is what is written anyway, or what other programs write of whole numbers.
+    Whole ones beside fractions may have no point.
     """
     notation = Notation(profile.notation)
     if profile.kind != "VARCHAR" or not profile.distinct:
@@ -261,9 +261,10 @@ def _rounding(numbers: NDArray[np.float64], whole: bool) -> Mapping[str, Any]:
 def _roundness(values: Values, entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """How round the numbers are beyond what all are, as `rounded`."""
     unit = entry.get("multiple_of") or (10.0 ** -entry["decimals"] if "decimals" in entry else None)
-    lattice = Lattice(1.0 if entry["integer"] else unit) if entry["integer"] or unit else None
+    unit = unit or (1.0 if entry["integer"] else None)
+    lattice = None if unit is None else Lattice(unit)
     units = units_of(values[0], lattice)
-    found = rounded_by(count_round(*values, units), units, lattice, _ROUNDED_ROWS)
+    found = roundness_of(count_round(*values, units), units, lattice, _ROUNDED_ROWS)
     return {"rounded": [one.to_json() for one in found]} if found else {}
 
 

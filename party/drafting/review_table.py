@@ -237,7 +237,11 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
             return read, "that no gap lies outside of these bounds"
         case "date" | "timestamp":
             return f"years, granularity, format, {missing}", "that no value lies outside of these years"
-    of = [key for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "rounded", "format") if key in entry]
+    of = [
+        key
+        for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "rounded", "format")
+        if key in entry
+    ]
     read = ", ".join(["bounds", *(_NAMED.get(key, key) for key in of), missing])
     return read, "that no value lies outside of these bounds" + (
         ", and which values are frequent" if entry.get("atoms") or entry.get("texts") else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.binning.lattice import Lattice
-from ...common.data.binning.rounded import SIZES, Rounded, count_round, places_of, rounded_by, units_of
+from ...common.data.binning.rounded import SIZES, Rounded, count_round, places_of, roundness_of, units_of
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
@@ -143,7 +143,9 @@ def learned_numbers(
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
                 atoms = sorted({*masses, *kind.codes})
-                rounded = _rounded(asking, name, values[name], kind, units[name], rounding[name], found[name])
+                rounded = _roundness(
+                    asking, name, values[name], kind, units[name], rounding[name], found[name]
+                )
                 reading = numbers(name, kind, units[name], found[name], atoms, beside, rounded)
                 columns[name] = Column(reading, missing[name], signed=kind.signed)
     return columns
@@ -200,7 +202,7 @@ def _decimals_counted(kind: Numbers) -> int:
     return _ANY_DECIMALS if kind.decimals is None else kind.decimals
 
 
-def _rounded(
+def _roundness(
     asking: Asking,
     name: str,
     values: partial[NDArray[np.float64]],
@@ -209,7 +211,7 @@ def _rounded(
     rounding: Noisy,
     found: Range,
 ) -> tuple[Rounded, ...]:
-    """How round numbers are by their size: asked where not all of them are as round as chance makes multiples."""
+    """How round numbers are by their size: asked where more are round than chance makes of multiples."""
     lattice = None if unit is None else Lattice(unit)
     known = Notation(kind.notation)
     if known.magnitudes or known.exponent:
@@ -219,7 +221,7 @@ def _rounded(
     usual = tuple(one for one in usual if one > chain[-1] or kind.decimals is not None)
     seen = np.zeros((len(SIZES), len(usual) + 1))
     np.add.at(seen[0], places_of(np.array(chain), usual), rounding.above_noise(PRESENT)[: len(chain)])
-    if not rounded_by(seen, usual, lattice, PRESENT * rounding.sigma):
+    if not roundness_of(seen, usual, lattice, PRESENT * rounding.sigma):
         return ()
     units = units_of(np.array([found.low, found.high]), lattice)
 
@@ -229,7 +231,7 @@ def _rounded(
 
     noisy = asking.counts.histograms("rounding by size", {name: count}, BY_SIZE * asking.share)[name]
     counts = noisy.values.reshape(len(SIZES), -1)
-    return rounded_by(counts, units, lattice, _SEEN_BY_SIZE * noisy.sigma, PRESENT * noisy.sigma)
+    return roundness_of(counts, units, lattice, _SEEN_BY_SIZE * noisy.sigma, PRESENT * noisy.sigma)
 
 
 def _unit(kind: Numbers, rounding: Noisy) -> float | None:

@@ -62,8 +62,8 @@ class NumericAttribute(Attribute):
         scale: scale on which bins are of equal width, and on which values are spread within bins.
         atoms: values with a code of their own, increasing; they may lie outside the bounds.
         multiple_of: values are multiples of this number; None for any.
-        rounded: how round values are beyond that, by their size, increasing; empty if they are no rounder than
-            by chance.
+        rounded: how round values are beyond that, by their size, increasing; empty if they are no rounder
+            than by chance.
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.

@@ -6,21 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...forms.notation import LARGEST_WHOLE
 from ...later import np
 from .lattice import Lattice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-UNITS = tuple(one * 10.0**power if power >= 0 else one / 10.0**-power for power in range(6, -7, -1) for one in (5, 1))
-"""Numbers are told apart by the first of these of which they are multiples; each is a multiple of the next."""
+UNITS = tuple(
+    one * 10.0**power if power >= 0 else one / 10.0**-power for power in range(6, -7, -1) for one in (5, 1)
+)
+"""Numbers are told apart by the first of these of which they are multiples, as each is of the next."""
 
-SIZES = (0.0, *(one * 10.0**power if power >= 0 else one / 10.0**-power for power in range(-3, 9) for one in (1, 3)))
+SIZES = (
+    0.0,
+    *(one * 10.0**power if power >= 0 else one / 10.0**-power for power in range(-3, 9) for one in (1, 3)),
+)
 """Where the sizes begin by which roundness is looked for."""
 
 _OFTEN, _SELDOM = 0.1, 0.05
-"""Roundness is stated if so large a share of numbers is rounder than by chance, and of units to which so large a
-share is rounded beyond those that are their multiples by chance."""
+"""Roundness is stated if so large a share of numbers is rounder than by chance, and of units to which so
+large a share is rounded beyond those that are their multiples by chance."""
 
 
 @dataclass(frozen=True)
@@ -94,16 +100,21 @@ def places_of(numbers: NDArray[np.float64], units: Sequence[float]) -> NDArray[n
 def count_round(
     numbers: NDArray[np.float64], rows: NDArray[np.integer[Any]], units: Sequence[float]
 ) -> NDArray[np.float64]:
-    """The rows of numbers by size and unit, shape (sizes, units + 1); those of zero and infinity are left out."""
+    """The rows of numbers by size and unit, shape (sizes, units + 1), without those of zero and infinity."""
     known = np.isfinite(numbers) & (numbers != 0)
     numbers, rows = numbers[known], rows[known]
     sizes = np.searchsorted(SIZES, np.abs(numbers), "right") - 1
     cells = sizes * (len(units) + 1) + places_of(numbers, units)
-    return np.bincount(cells, rows, len(SIZES) * (len(units) + 1)).reshape(len(SIZES), -1)
+    counts = np.bincount(cells, rows, len(SIZES) * (len(units) + 1)).astype(np.float64)
+    return counts.reshape(len(SIZES), -1)
 
 
-def rounded_by(
-    counts: NDArray[np.float64], units: Sequence[float], lattice: Lattice | None, least: float, noise: float = 0.0
+def roundness_of(
+    counts: NDArray[np.float64],
+    units: Sequence[float],
+    lattice: Lattice | None,
+    least: float,
+    noise: float = 0.0,
 ) -> tuple[Rounded, ...]:
     """How round numbers are, by their counts; empty if they are no rounder than by chance.
 
@@ -135,12 +146,10 @@ def rounded_by(
     return rounded if any(share >= _OFTEN for share in rounder) else ()
 
 
-def _of_counts(
-    size: float, counts: NDArray[np.float64], units: Sequence[float], finest: float
-) -> Rounded:
+def _of_counts(size: float, counts: NDArray[np.float64], units: Sequence[float], finest: float) -> Rounded:
     """How round numbers of a size are, with the units beyond the lattice that not chance alone explains."""
-    kept = np.flatnonzero(np.array(units) > finest * (1 + 1e-9))
-    held, shares = [units[place] for place in kept], counts[kept] / counts.sum()
+    held = [unit for unit in units if unit > finest * (1 + 1e-9)]
+    shares = counts[: len(held)] / counts.sum()
     while held:
         seldom = np.flatnonzero(drawn_shares(held, shares, finest) < _SELDOM)
         if not len(seldom):
@@ -158,9 +167,7 @@ def _are_alike(one: Rounded, other: Rounded) -> bool:
     return sum(abs(first.get(unit, 0.0) - second.get(unit, 0.0)) for unit in first | second) < _OFTEN
 
 
-def drawn_shares(
-    units: Sequence[float], shares: NDArray[np.float64], finest: float
-) -> NDArray[np.float64]:
+def drawn_shares(units: Sequence[float], shares: NDArray[np.float64], finest: float) -> NDArray[np.float64]:
     """The shares of numbers to be rounded to each unit, so that with those that are round by chance all are.
 
     Args:
@@ -197,7 +204,8 @@ def round_off(
 ) -> None:
     """Rounds numbers within their cells, until so many of each size are multiples of each unit.
 
-    The multiples of a cell divide it evenly, so that none is more frequent than another. Cells of one value have a part in the shares. A cell without a multiple leaves its part to others.
+    The multiples of a cell divide it evenly, so that none is more frequent than another. Cells of one value
+    have a part in the shares. A cell without a multiple leaves its part to others.
 
     Args:
         numbers: of cells, shape (N,); they are overwritten.
@@ -226,8 +234,11 @@ def round_off(
         begins = np.zeros(len(reach))
         for unit, share in zip(one.units, drawn_shares(one.units, left, finest), strict=True):
             lattice = Lattice(unit)
-            first, last = lattice.first_from(reach[:, 0]), lattice.last_to(reach[:, 1])
-            holding = ~single & (first <= last)
+            # Beyond these numbers floats do not tell multiples apart.
+            exact = np.abs(reach).max(axis=1) <= LARGEST_WHOLE * unit
+            near = np.where(exact[:, None], reach, 0.0)
+            first, last = lattice.first_from(near[:, 0]), lattice.last_to(near[:, 1])
+            holding = ~single & exact & (first <= last)
             ends = begins + np.where(holding, share * wide / max(float(mass[holding].sum()), 1e-300), 0.0)
             cells = codes[rows]
             chosen = rows[(ranks[rows] >= begins[cells]) & (ranks[rows] < ends[cells])]

@@ -111,7 +111,8 @@ class Spread:
     ) -> NDArray[np.float64]:
         """Numbers of these cells, rounded down to few decimals, and as `rounded` says; none leaves its cell.
 
-        Multiples stay as they are but for `rounded`. Which numbers are below a threshold of as few decimals does not change.
+        Multiples stay as they are but for `rounded`. Without it, which numbers are below a threshold of as
+        few decimals does not change.
 
         Args:
             numbers: shape (N,); they are overwritten.
@@ -139,9 +140,7 @@ class Spread:
         numbers[~alike] = np.clip(cut, *self.reach[codes[~alike]].T)
         return numbers
 
-    def _cut_by_cells(
-        self, numbers: NDArray[np.float64], codes: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _cut_by_cells(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
         times, over, first, last = self._decimals
         numbers *= times[codes]
         numbers /= over[codes]
@@ -237,7 +236,8 @@ class Spread:
         """The cells whose width says how many decimals mean something, shape (n,): on a linear scale all."""
         near, far = np.sort(np.abs(self.reach), axis=1).T
         one_side = np.prod(np.sign(self.reach), axis=1) > 0
-        return (one_side & (far <= 10 * near)) | ~self._wide | (self.scale is Scale.LINEAR)
+        found: NDArray[np.bool_] = (one_side & (far <= 10 * near)) | ~self._wide
+        return found | (self.scale is Scale.LINEAR)
 
     def _within(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]

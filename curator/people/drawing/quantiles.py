@@ -3,9 +3,9 @@
 Drawn values of the order follow from those of first rows, gaps and spans, so the noise of all of these, and
 what their pairs lack, adds up in them. Records have the value itself as a column that is counted and in no
 pair. By quantiles, each drawn value would become that below which the same share of the released counts lies.
-All rows of a parent move together by the mean of what theirs would: gaps and spans stay. So values come nearer
-to the released counts and do not reach them, and are moved again, by the quantiles that they have then. The
-maps are of all rows, and the same for further people.
+All rows of a parent move together by the mean of what theirs would: gaps and spans stay. So values come
+nearer to the released counts and do not reach them, and are moved again, by the quantiles that they have
+then. The maps are of all rows, and the same for further people.
 """
 
 from __future__ import annotations

@@ -101,10 +101,13 @@ def test_numbers_that_are_rounded_by_their_size_say_so(tmp_path):
         (0, [], []),
         (30, [1], [1]),
     ]
-    incomes = np.where(rng.random(900) < 0.6, 500 * rng.gamma(9, 7, 900).round(), rng.gamma(9, 3500, 900).round())
+    incomes = np.where(
+        rng.random(900) < 0.6, 500 * rng.gamma(9, 7, 900).round(), rng.gamma(9, 3500, 900).round()
+    )
     (one,) = draft(tmp_path, *incomes.astype(int))["rounded"]
-    # A share of 900 rows has a deviation of .016.
-    assert dict(zip(one["units"], one["shares"], strict=True)) == pytest.approx({1000: 0.3, 500: 0.3}, abs=0.07)
+    # A share of 900 rows has a deviation of .016; half of the multiples of 500 are those of 1000 by chance.
+    assert one["units"] == [500]
+    assert one["shares"] == pytest.approx([0.6], abs=0.07)
 
 
 def test_whole_numbers_have_no_point_beside_fractions_if_they_had_none(tmp_path):

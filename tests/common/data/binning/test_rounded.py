@@ -13,42 +13,57 @@ from dpmosaic.common.data.binning.rounded import (
     count_round,
     drawn_shares,
     places_of,
-    rounded_by,
+    roundness_of,
     units_of,
 )
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 
 ROWS = 20_000
-LABS = {
+
+
+def mixed(share, some, others):
+    """Draws numbers of which a share are some, and others the rest."""
+    return lambda rng: np.where(rng.random(ROWS) < share, some(rng), others(rng))
+
+
+NUMBERS = {
     "small ones have a decimal": (
-        lambda rng: np.where(rng.random(ROWS) < 0.5, rng.normal(4.2, 0.4, ROWS).round(1), rng.normal(140, 9, ROWS).round()),
+        mixed(
+            0.5, lambda rng: rng.normal(4.2, 0.4, ROWS).round(1), lambda rng: rng.normal(140, 9, ROWS).round()
+        ),
         0.1,
     ),
     "most are whole": (
-        lambda rng: np.where(rng.random(ROWS) < 0.8, rng.gamma(3, 20, ROWS).round(), rng.gamma(3, 20, ROWS).round(2)),
+        mixed(0.8, lambda rng: rng.gamma(3, 20, ROWS).round(), lambda rng: rng.gamma(3, 20, ROWS).round(2)),
         0.01,
     ),
     "half are thousands": (
-        lambda rng: np.where(rng.random(ROWS) < 0.5, 1000 * rng.gamma(9, 4, ROWS).round(), (1000 * rng.gamma(9, 4, ROWS)).round()),
+        mixed(
+            0.5, lambda rng: rng.gamma(9, 4e3, ROWS).round(-3), lambda rng: rng.gamma(9, 4e3, ROWS).round()
+        ),
         1.0,
     ),
     "readings end in zero": (
-        lambda rng: np.where(rng.random(ROWS) < 0.4, 10 * rng.normal(13, 2, ROWS).round(), rng.normal(130, 20, ROWS).round()),
+        mixed(
+            0.4,
+            lambda rng: rng.normal(130, 20, ROWS).round(-1),
+            lambda rng: rng.normal(130, 20, ROWS).round(),
+        ),
         1.0,
     ),
     "few have any decimals": (
-        lambda rng: np.where(rng.random(ROWS) < 0.05, rng.gamma(3, 1, ROWS), rng.normal(60, 9, ROWS).round()),
+        mixed(0.05, lambda rng: rng.gamma(3, 1, ROWS), lambda rng: rng.normal(60, 9, ROWS).round()),
         None,
     ),
-}  # fmt: skip
+}
 
 
 def rounded_of(numbers, unit):
     lattice = None if unit is None else Lattice(unit)
     values, rows = np.unique(numbers, return_counts=True)
     units = units_of(values, lattice)
-    return rounded_by(count_round(values, rows, units), units, lattice, 200)
+    return roundness_of(count_round(values, rows, units), units, lattice, 200)
 
 
 def shares_of(numbers):
@@ -56,10 +71,10 @@ def shares_of(numbers):
     return np.bincount(places_of(numbers, known), minlength=len(known) + 1) / len(numbers)
 
 
-@pytest.mark.parametrize("name", LABS)
+@pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("bins", [7, 40, 150])
 def test_numbers_come_back_as_round_as_they_were(name, bins):
-    drawn, unit = LABS[name]
+    drawn, unit = NUMBERS[name]
     numbers = drawn(np.random.default_rng(1))
     low, high = np.floor(numbers.min()), np.ceil(numbers.max())
     attribute = NumericAttribute(
@@ -74,7 +89,10 @@ def test_numbers_come_back_as_round_as_they_were(name, bins):
 @pytest.mark.parametrize("unit", [0.25, 0.01, 1.0, None])
 def test_of_numbers_that_are_round_by_chance_nothing_is_stated(unit):
     numbers = np.random.default_rng(1).normal(400, 90, ROWS)
-    assert rounded_of(numbers if unit is None else Lattice(unit).values(Lattice(unit).nearest(numbers)), unit) == ()
+    assert (
+        rounded_of(numbers if unit is None else Lattice(unit).values(Lattice(unit).nearest(numbers)), unit)
+        == ()
+    )
 
 
 @given(st.data())
@@ -109,14 +127,26 @@ def test_a_domain_states_how_round_numbers_are():
     ("rounded", "more", "reason"),
     [
         ((Rounded(1, (1,), (1,)),), {}, "rounded begins with the size 0"),
-        ((Rounded(0, (1,), (1,)), Rounded(0, (1,), (1,))), {}, "rounded begins with the size 0, and sizes incr"),
+        (
+            (Rounded(0, (1,), (1,)), Rounded(0, (1,), (1,))),
+            {},
+            "rounded begins with the size 0, and sizes incr",
+        ),
         ((Rounded(0, (1,), ()),), {}, "rounded has a share for each unit"),
         ((Rounded(0, (5, 1), (0.7, 0.7)),), {}, "rounded has a share for each unit, 0 or more, and together"),
         ((Rounded(0, (1,), (float("nan"),)),), {}, "rounded has a share for each unit"),
         ((Rounded(0, (1, 5), (0.5, 0.5)),), {}, "units of rounded decrease"),
-        ((Rounded(0, (0.25,), (0.5,)),), {}, "units of rounded decrease, and are 1 or 5 times a power of ten"),
+        (
+            (Rounded(0, (0.25,), (0.5,)),),
+            {},
+            "units of rounded decrease, and are 1 or 5 times a power of ten",
+        ),
         ((Rounded(0, (0.1,), (0.5,)),), {"multiple_of": 0.25}, "units of rounded are multiples of 0.25"),
-        ((Rounded(0, (0.1,), (0.5,)),), {"integer": True}, "units of rounded are multiples of 1, as all values"),
+        (
+            (Rounded(0, (0.1,), (0.5,)),),
+            {"integer": True},
+            "units of rounded are multiples of 1, as all values",
+        ),
     ],
 )
 def test_a_wrong_statement_is_refused_in_one_sentence(rounded, more, reason):
