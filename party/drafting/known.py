@@ -157,6 +157,7 @@ _WRITTEN = (
     "unreadable",
     "decimals",
     "multiple_of",
+    "rounded",
     "format",
     "true",
     "false",
