@@ -224,6 +224,8 @@ def _roundness(
     if not roundness_of(seen, usual, lattice, PRESENT * rounding.sigma):
         return ()
     units = units_of(np.array([found.low, found.high]), lattice)
+    if not units:
+        return ()
 
     def count() -> NDArray[np.int64]:
         numbers, rows = np.unique(values(), return_counts=True)

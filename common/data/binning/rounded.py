@@ -158,7 +158,11 @@ def _of_counts(size: float, counts: NDArray[np.float64], units: Sequence[float],
         place = int(seldom[0])
         shares[place + 1 : place + 2] += shares[place]
         held, shares = held[:place] + held[place + 1 :], np.delete(shares, place)
-    return Rounded(size, tuple(held), tuple(np.round(shares, 2).tolist()))
+    cents = np.rint(100 * shares)
+    if held:
+        # Rounded, they may exceed all.
+        cents[np.argmax(cents)] -= max(0.0, cents.sum() - 100)
+    return Rounded(size, tuple(held), tuple((cents / 100).tolist()))
 
 
 def _are_alike(one: Rounded, other: Rounded) -> bool:

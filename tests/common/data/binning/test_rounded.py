@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.binning.lattice import Lattice
 from dpmosaic.common.data.binning.rounded import (
+    SIZES,
     UNITS,
     Rounded,
+    check_rounded,
     count_round,
     drawn_shares,
     places_of,
@@ -109,6 +111,20 @@ def test_shares_to_be_rounded_and_chance_are_the_stated_shares(data):
     ]
     shares = np.diff(up_to, prepend=0)
     assert drawn_shares(units, shares, finest) == pytest.approx(rounded[:-1], abs=1e-9)
+
+
+@given(st.data())
+def test_whatever_noisy_counts_say_is_a_statement(data):
+    lattice = data.draw(st.sampled_from([None, Lattice(0.01), Lattice(0.25), Lattice(1.0), Lattice(5.0)]))
+    units = units_of(np.array([data.draw(st.sampled_from([0.3, 7.0, 900.0, 1e9]))]), lattice)
+    few = st.lists(st.integers(-20, 300), min_size=1, max_size=60)
+    counts = np.resize(np.array(data.draw(few), dtype=float), (len(SIZES), len(units) + 1))
+    found = roundness_of(counts, units, lattice, 50, data.draw(st.integers(0, 40)))
+    assert check_rounded(found, lattice) == ""
+    for one in found:
+        parts = drawn_shares(one.units, np.array(one.shares), 0.0 if lattice is None else lattice.unit)
+        assert (parts >= 0).all()
+        assert parts.sum() <= 1 + 1e-9
 
 
 def test_a_row_is_counted_once_at_most():
