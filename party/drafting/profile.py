@@ -24,6 +24,7 @@ _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
 _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
+_INFINITE = re.compile("[-+]?inf(inity)?", re.IGNORECASE)
 
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
@@ -130,7 +131,8 @@ class Profile:
 
 def is_absent(text: str) -> bool:
     """Whether a text stands for a missing value among numbers, dates or booleans."""
-    return text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
+    known = text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
+    return known or _INFINITE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
