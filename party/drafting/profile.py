@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
 from ...common.forms.notation import LAKHS, PLAIN, Notation
-from ...common.forms.spelling import Spelling, by_points, spelling_of, thousands_in
+from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote
@@ -229,6 +229,9 @@ def _numbers_and_notation(
         return numbers, PLAIN.pattern
     read = np.array([number_or_nan(notation.number_in(text)) for text in texts], dtype=np.float64)
     if np.isnan(read).sum() > np.isnan(numbers).sum():
+        return numbers, PLAIN.pattern
+    if has_dash(notation.around[1]) and np.any(read != np.floor(read), where=~np.isnan(read)):
+        # A dash stands in place of the decimals that others have.
         return numbers, PLAIN.pattern
     return read, notation.pattern
 

@@ -1,4 +1,4 @@
-"""What databases, logs and data frames export comes back as they wrote it, without a domain and with a draft."""
+"""What databases, logs, data frames and shops write comes back so, without a domain and with a draft."""
 
 from datetime import datetime, timedelta
 
@@ -86,4 +86,26 @@ def test_thousands_with_a_letter_beside_smaller_numbers_are_numbers(learned, dec
     attribute = learned(pd.DataFrame({"x": cells, "y": "a"})).columns["x"].reading
     read, unreadable = read_numbers("x", cells, attribute.format)
     assert not unreadable.any()
+    assert attribute.format.texts_of(read).tolist() == cells
+
+
+AMOUNTS = {
+    "of Switzerland": lambda number: f"{number}.-",
+    "of Switzerland with a currency": lambda number: f"Fr. {number}.\u2013",
+    "of Switzerland by thousands": lambda number: f"CHF {number:,}.-".replace(",", "'"),
+    "of Germany": lambda number: f"{number},-",
+    "of Denmark": lambda number: f"{number:,},-".replace(",", ".", 1 if number > 999 else 0),
+    "euros by thousands": lambda number: f"{number + 0.5:,.2f}€".translate(str.maketrans(",.", ".,")),
+    "euros by blanks": lambda number: f"{number + 0.5:,.2f}€".translate(str.maketrans(",.", " ,")),
+}
+
+
+@pytest.mark.parametrize("kind", AMOUNTS)
+def test_amounts_come_back_as_shops_write_them(learned, kind):
+    numbers = np.random.default_rng(5).lognormal(6.5, 1, ROWS).astype(int).tolist()
+    cells = [AMOUNTS[kind](number) for number in numbers]
+    attribute = learned(pd.DataFrame({"x": cells, "y": "a"})).columns["x"].reading
+    read, unreadable = read_numbers("x", cells, attribute.format)
+    assert not unreadable.any()
+    assert np.floor(read).astype(int).tolist() == numbers
     assert attribute.format.texts_of(read).tolist() == cells
