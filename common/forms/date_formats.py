@@ -138,7 +138,7 @@ _LAST_STAMPS = (
     *(f"%Y-%m-%d {time} {OFFSET}" for time in _SECONDS),
     *(f"%d-{month}-%y %I.%M.%S{fraction} %p" for month in ("%b", "%N") for fraction in (".%f", "")),
 )
-"""Timestamps in the short form of ISO 8601, of Greenwich, and as databases, logs and names of files have them."""
+"""Timestamps in the short form of ISO 8601, of Greenwich, and of databases, logs and names of files."""
 
 _LATE_STAMPS = (
     *(f"{day} {time} %Z" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),

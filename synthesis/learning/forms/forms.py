@@ -97,8 +97,8 @@ LAST_NOTATIONS = (
     *("{:,,}", "¤{:,,}", "¤ {:,,}", "{-,} ¤", "{-.,} ¤"),
     *("{.,}€", "{.,}¤", "{ ,}€", "{ ,}¤", "{:'}¤", "¤ {}¤", "¤ {:'}¤"),
 )
-"""More of them: with commas as in India, a minus between a number and its unit, marks between thousands before
-a unit without a blank, and a currency before amounts such as Fr. 25.-."""
+"""More: with commas as in India, a minus between a number and its unit, marks between thousands before
+units without a blank, and a currency before amounts such as Fr. 25.-."""
 
 DASHED_NOTATIONS = ("{}¤", "{:,}¤", "{.,}¤", "{ ,}¤", "{:'}¤", "¤{}¤", "¤ {}¤", "¤ {:'}¤")
 """Notations of amounts with a dash in place of decimals, such as 25.- and Fr. 1'250.–, where all have one."""

@@ -526,3 +526,8 @@ def test_a_column_whose_entry_no_domain_holds_is_left_out_with_a_remark(tmp_path
     drafted = draft_file(written(tmp_path, ["a", "b"] * 30))
     assert drafted.entries["x"] == {"type": "text", "drop": True}
     assert "x" in [name for name, remark in drafted.remarks if "describe it" in remark]
+
+
+def test_keys_that_pandas_wrote_beside_missing_ones_are_whole_numbers(tmp_path):
+    assert draft(tmp_path, *(f"{n}.0" for n in range(1, 200))) == {"type": "identifier", "pattern": "{:d}"}
+    assert draft(tmp_path, *(f"{n / 2}" for n in range(1, 200)))["type"] == "numeric"
