@@ -32,6 +32,8 @@ FAR = (
 _EXACT_RANGE = 1000
 """Whole numbers in a range of at most this size have exact bounds if at least half of them occur."""
 
+_EXPONENT = re.compile(r"-?[0-9](?:[.](?P<decimals>[0-9]+))?(?P<exponent>[eE])[-+][0-9]{2,3}")
+
 Values = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Different numbers, increasing, and the number of rows of each."""
 
@@ -58,7 +60,8 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         spread = spread[0][within], spread[1][within]
     scale = find_scale(spread)
     whole = bool(np.all(values[0] == np.floor(values[0])) and np.abs(values[0]).max() <= LARGEST_WHOLE)
-    whole = whole and not Notation(profile.notation).magnitudes
+    written = Notation(fixed_decimals(profile))
+    whole = whole and not written.exponent
     least, largest = float(spread[0][0]), float(spread[0][-1])
     span = largest - least + 1
     # Such as days of a month: there is no day 40.
@@ -84,10 +87,10 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         entry["scale"] = scale.value
     if atoms:
         entry["atoms"] = [_short(atom) for atom in atoms]
-    entry |= _rounding(spread[0], whole)
-    written = fixed_decimals(profile)
-    if written != PLAIN.pattern:
-        entry["format"] = written
+    # Of numbers with exponents it is the digits before these that are rounded.
+    entry |= {} if written.exponent and not written.magnitudes else _rounding(spread[0], whole)
+    if written != PLAIN:
+        entry["format"] = written.pattern
     return entry, remarks
 
 
@@ -101,6 +104,10 @@ def fixed_decimals(profile: Profile) -> str:
         return profile.notation
     if notation.magnitudes:
         return _magnitudes(notation, profile.texts.tolist()).pattern
+    if notation.plain and all(map(_EXPONENT.fullmatch, profile.texts)):
+        found = [match for text in profile.texts if (match := _EXPONENT.fullmatch(text))]
+        letter, decimals = found[0]["exponent"], max(len(match["decimals"] or "") for match in found)
+        return Notation(f"{{:{letter}}}").with_decimals(min(decimals, 9)).pattern
     mark = "," if notation.decimal_comma else "."
     written = re.compile(
         rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"

@@ -531,3 +531,10 @@ def test_a_column_whose_entry_no_domain_holds_is_left_out_with_a_remark(tmp_path
 def test_keys_that_pandas_wrote_beside_missing_ones_are_whole_numbers(tmp_path):
     assert draft(tmp_path, *(f"{n}.0" for n in range(1, 200))) == {"type": "identifier", "pattern": "{:d}"}
     assert draft(tmp_path, *(f"{n / 2}" for n in range(1, 200)))["type"] == "numeric"
+
+
+@pytest.mark.parametrize("form", ["{:.3e}", "{:.2E}", "{:.0e}"])
+def test_numbers_with_exponents_are_drafted_as_they_are_written(tmp_path, form):
+    numbers = np.random.default_rng(6).lognormal(14, 3, 300).tolist()
+    entry = draft(tmp_path, *map(form.format, numbers))
+    assert (entry["type"], entry["format"], entry["integer"]) == ("numeric", form, False)
