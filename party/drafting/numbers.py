@@ -105,9 +105,9 @@ def fixed_decimals(profile: Profile) -> str:
     if notation.magnitudes:
         return _magnitudes(notation, profile.texts.tolist()).pattern
     if notation.plain and all(map(_EXPONENT.fullmatch, profile.texts)):
-        found = [match for text in profile.texts if (match := _EXPONENT.fullmatch(text))]
-        letter, decimals = found[0]["exponent"], max(len(match["decimals"] or "") for match in found)
-        return Notation(f"{{:{letter}}}").with_decimals(min(decimals, 9)).pattern
+        read = [match for text in profile.texts if (match := _EXPONENT.fullmatch(text))]
+        most = max(len(match["decimals"] or "") for match in read)
+        return Notation(f"{{:{read[0]['exponent']}}}").with_decimals(min(most, 9)).pattern
     mark = "," if notation.decimal_comma else "."
     written = re.compile(
         rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"

@@ -324,8 +324,8 @@ def _number(shape: str) -> Form | None:
     if has_dash(spelled.after):
         # Where there are no decimals, points divide thousands.
         by_points = [replace(way, mark=".", decimal_comma=True) for way in ways if decimals]
-        known = [way.pattern for way in by_points or ways if way.pattern in DASHED_NOTATIONS]
-        return Form(DASHED, known[0]) if known and decimals in (0, 3) else None
+        dashed = [way.pattern for way in by_points or ways if way.pattern in DASHED_NOTATIONS]
+        return Form(DASHED, dashed[0]) if dashed and decimals in (0, 3) else None
     # Where only fractions have a notation, such as of R$ 5,00, whole numbers are in it.
     commas = [replace(way, decimal_comma=way.decimal_comma or not decimals) for way in ways]
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):

@@ -10,6 +10,7 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.domain_files.reading import read_entry
 from dpmosaic.common.data.values import read_numbers
+from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.party.drafting.inference import draft_file
 
 ROWS = 1000
@@ -109,3 +110,19 @@ def test_amounts_come_back_as_shops_write_them(learned, kind):
     assert not unreadable.any()
     assert np.floor(read).astype(int).tolist() == numbers
     assert attribute.format.texts_of(read).tolist() == cells
+
+
+@pytest.mark.parametrize("month", ["tammikuuta", "ianuarie", "января", "ЯНВ", "Ocak"])
+def test_months_in_more_languages_are_dates(learned, tmp_path, month):
+    names = next(months for months in CALENDARS if months[0] == month)
+    cells = [f"{time.day} {names[time.month - 1]} {time.year}" for time in TIMES]
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    for attribute in (
+        learned(rows).columns["x"].reading,
+        read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"]),
+    ):
+        assert isinstance(attribute, DateAttribute)
+        times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
+        assert not unreadable.any()
+        assert attribute.moments.texts_of(times).tolist() == cells
