@@ -133,7 +133,7 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
         one.replace("%f", zeros) for one in forms for zeros in ("0" * digits for digits in range(1, 10))
     ]
 
-    def kept(one: str) -> tuple[int, int]:
+    def texts_kept(one: str) -> tuple[int, int]:
         whole = [text == format_time(time, one, months, days) for text, time in times.items()]
         # Milliseconds have three digits; zeros that all have may be written as they stand.
         short_ones = [
@@ -141,7 +141,7 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
         ]
         return sum(map(max, whole, short_ones)), sum(whole)
 
-    return max(dict.fromkeys(forms), key=kept)
+    return max(dict.fromkeys(forms), key=texts_kept)
 
 
 def zone_of(offset: timedelta) -> str:
