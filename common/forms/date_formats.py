@@ -47,6 +47,12 @@ _NAMED_STAMPS = (
 OF_YEAR = "\6"
 """What the shape of a part of a year in digits, and a year, begins with, such as 03/2021 or 2021Q1."""
 
+OFFSET, SHORT_OFFSET = "%:z", "%:::z"
+"""Distances from UTC as in ISO 8601, such as +02:00, and as short as they can be, such as +02 and +05:30;
+%z is +0200."""
+
+_SECONDS = ("%H:%M:%S", "%H:%M:%S.%f")
+
 PARTS_OF_YEAR = (
     "(0?[1-9]|1[0-2])/(19|20)[0-9]{2}|[0-9]{4}[-/mM](0[1-9]|1[0-2])|(19|20)[0-9]{2}-[0-3][0-9]{2}"
     "|(19|20)[0-9]{2}[- ]?[QT][1-4]|[QT][1-4][-/ ](19|20)[0-9]{2}"
@@ -125,8 +131,14 @@ _LAST_STAMPS = (
     *("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
     *(f"{day} {time} GMT" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
     *(f"{day} {time} UTC" for day in ("a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
+    *(f"%Y-%m-%d{gap}{time}{zone}" for gap in " T" for time in _SECONDS for zone in ("%z", SHORT_OFFSET)),
+    *(f"%Y-%m-%d{gap}%H:%M:%S,%f{zone}" for gap in " T" for zone in ("", "Z")),
+    *("%Y-%m-%d_%H-%M-%S", "%Y-%m-%d %H-%M-%S", "%Y-%m-%d_%H:%M:%S", "%Y%m%d_%H%M%S", "%Y%m%d %H%M%S"),
+    *(f"a/b/{year} %I:%M{half}" for year, half in (("%y", "%P"), ("%y", "%p"), ("%y", " %P"), ("%Y", "%P"))),
+    *(f"%Y-%m-%d {time} {OFFSET}" for time in _SECONDS),
+    *(f"%d-{month}-%y %I.%M.%S{fraction} %p" for month in ("%b", "%N") for fraction in (".%f", "")),
 )
-"""Timestamps in the short form of ISO 8601, and of Greenwich."""
+"""Timestamps in the short form of ISO 8601, of Greenwich, and of databases, logs and names of files."""
 
 _LATE_STAMPS = (
     *(f"{day} {time} %Z" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
@@ -140,7 +152,7 @@ _TWO_DIGITS = re.compile("%Y-?%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
 
 def _usual() -> Iterator[str]:
     for day in _DAYS:
-        gaps, zones = ((" ", "T"), ("", "Z", "%z")) if day.startswith("%Y") else ((" ",), ("",))
+        gaps, zones = ((" ", "T"), ("", "Z", OFFSET)) if day.startswith("%Y") else ((" ",), ("",))
         yield day
         yield from ("".join((day, gap, time, zone)) for time, gap, zone in product(_TIMES, gaps, zones))
     yield "%Y-%m"
@@ -187,8 +199,8 @@ _WORDS = {
 
 
 _FRACTION, _ZONE = (
-    re.compile(r"(:[09]{2}[.])[09]{1,9}(?![09])"),
-    re.compile("(?<=[09f ])[-+][09]{2}:?[09]{2}(?=$| [09]{4}$)"),
+    re.compile(r"([:.][09]{2}[:.][09]{2}[.,])[09]{1,9}(?![09])"),
+    re.compile("(?<=[09f ])[-+][09]{2}(?P<more>(?P<colon>:?)[09]{2})?(?=$| [09]{4}$)"),
 )
 _WORD, _DIGITS = re.compile(r"(?<!%)[^\W\d_]+[.]?"), re.compile("[09]+")
 
@@ -197,8 +209,12 @@ def _key(shape: str) -> str:
     """The shape of dates, in which a run of digits is its length, and what is a name or a zone its code."""
     text = _FRACTION.sub(r"\1%f", shape)
     if ":" in text:
-        text = _ZONE.sub("%z", text)
+        text = _ZONE.sub(_offset, text)
     return _DIGITS.sub(lambda run: str(len(run[0])), _WORD.sub(_code, text))
+
+
+def _offset(zone: re.Match[str]) -> str:
+    return SHORT_OFFSET if not zone["more"] else OFFSET if zone["colon"] else "%z"
 
 
 def _code(word: re.Match[str]) -> str:
@@ -356,6 +372,11 @@ def formats_in(text: str) -> Iterator[str]:
     for begun in ("", OF_YEAR):
         if (found := date_in(begun + shape)) is not None:
             yield from readings(found[0])
+
+
+def has_offset(form: str) -> bool:
+    """Whether dates in a format have a distance from UTC, in any of its forms."""
+    return re.search("%:*z", form) is not None
 
 
 def unit_of(form: str) -> str:

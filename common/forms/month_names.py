@@ -67,6 +67,15 @@ _WRITTEN = (
     "jan feb mar apr mai jun jul aug sep okt nov des",
     "jan. feb. mars apr. maj juni juli aug. sep. okt. nov. dec.",
     "jan. feb. mar. apr. maj jun. jul. aug. sep. okt. nov. dec.",
+    # Finnish, behind a day, and Romanian.
+    "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta "
+    "lokakuuta marraskuuta joulukuuta",
+    "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie",
+    # Russian, behind a day and short, and Turkish.
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "янв фев мар апр май июн июл авг сен окт ноя дек",
+    "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+    "Oca Şub Mar Nis May Haz Tem Ağu Eyl Eki Kas Ara",
 )
 
 

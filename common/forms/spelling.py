@@ -12,11 +12,11 @@ _MARKS = APOSTROPHES + BLANKS
 _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
     rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
-    rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>-)?"
-    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[{CURRENCIES}]?"
+    rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>(?<![.,])-)?"
+    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[.,](?:--?|[\u2013\u2014])|[{CURRENCIES}]?"
     rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[A-Z]{{3}}))?))?(?(open)\))"
 )
-"""A number with a sign, a currency, a percent sign or a unit, such as 34 years."""
+"""A number with a sign, a currency, a percent sign or a unit, such as 34 years, or a dash for decimals."""
 
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:[.](?P<decimals>[0-9]*))?|[.](?P<only>[0-9]+)")
 _THOUSANDS = "[1-9][0-9]{0,2}"
@@ -119,6 +119,11 @@ UNKNOWN = "¤"
 _WORD = re.compile("[^ ]+(?: [^ ]+)*")
 TYPED = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(BLANKS, " "))
 """Marks and blanks that are typeset -> those of a keyboard."""
+
+
+def has_dash(after: str) -> bool:
+    """Whether a dash stands in place of decimals in what is behind a number, as in 25.- and 25,-- €."""
+    return re.match("[.,][-\u2013\u2014]", after) is not None
 
 
 def spelling_of(text: str) -> Spelling | None:

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from ...common.data.attributes.moments import format_time, time_in_format
+from ...common.data.attributes.moments import format_time, short_fraction, time_in_format
 from ...common.forms.date_formats import (
+    OFFSET,
     SHORT_DAY,
     SHORT_HOUR,
+    SHORT_OFFSET,
     days_in,
     formats_in,
     months_in,
@@ -42,14 +44,14 @@ ISO_8601 = ""
 
 SHORT = (
     *(ISO_8601, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"),
-    *("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"),
+    *(f"%Y-%m-%dT%H:%M:%S{OFFSET}", f"%Y-%m-%dT%H:%M:%S.%f{OFFSET}"),
 )
 """Formats that an entry need not name."""
 
 _ISO_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME_OF_DAY = re.compile(
     r"(?P<day>.*[0-9日])(?P<between>,? |T)[0-9]{1,2}:[0-9]{2}(?P<second>:[0-9]{2})?"
-    r"(?P<fraction>[.][0-9]{1,6})?(?P<half> ?[AaPp][Mm])?(?P<zone>Z| UTC| GMT| ?[-+][0-9]{2}:?[0-9]{2})?"
+    r"(?P<fraction>[.][0-9]{1,6})?(?P<half> ?[AaPp][Mm])?(?P<zone>Z| UTC| GMT| ?[-+][0-9]{2}(:?[0-9]{2})?)?"
 )
 """A date and a time of day behind it."""
 
@@ -96,7 +98,9 @@ def _formats_in(text: str) -> Iterator[str]:
         half, zone = match["half"] or "", match["zone"] or ""
         clock = ("%I:%M" if half else "%H:%M") + (":%S" if match["second"] else "")
         clock += (".%f" if match["fraction"] else "") + (" %p" if " " in half else "%p" if half else "")
-        named = zone if zone[-1:] in ("", "Z", "C", "T") else " %z" if " " in zone else "%z"
+        length = len(zone.strip())
+        offset = SHORT_OFFSET if length == len("+00") else OFFSET if ":" in zone else "%z"
+        named = zone if zone[-1:] in ("", "Z", "C", "T") else zone[:-length] + offset
         yield from (f"{day}{match['between']}{clock}{named}" for day in formats_in(match["day"]))
 
 
@@ -128,10 +132,16 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
     forms += [
         one.replace("%f", zeros) for one in forms for zeros in ("0" * digits for digits in range(1, 10))
     ]
-    return max(
-        dict.fromkeys(forms),
-        key=lambda one: sum(format_time(time, one, months, days) == text for text, time in times.items()),
-    )
+
+    def texts_kept(one: str) -> tuple[int, int]:
+        whole = [text == format_time(time, one, months, days) for text, time in times.items()]
+        # Milliseconds have three digits; zeros that all have may be written as they stand.
+        short_ones = [
+            text == format_time(time, short_fraction(time, one), months, days) for text, time in times.items()
+        ]
+        return sum(map(max, whole, short_ones)), sum(whole)
+
+    return max(dict.fromkeys(forms), key=texts_kept)
 
 
 def zone_of(offset: timedelta) -> str:

@@ -35,7 +35,7 @@ from .numbers import FAR, find_atoms, likely_range
 from .profile import Profile
 
 _CLOCK = re.compile(
-    r"(?P<hour>[0-9]{1,4}):[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
+    r"(?P<hour>[0-9]{1,4})(?P<middle>[:h])[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
     rf"(?P<half> ?([AP]M|[ap]m)|{'|'.join(BEHIND_HOURS)})?"
 )
 
@@ -176,13 +176,14 @@ def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
         return _with_bounds(PADDED_NUMBERS, 0)
     found = [match for match in map(_CLOCK.fullmatch, texts) if match is not None]
     ends = {
-        (len(one["second"] or ""), (one["half"] or "").replace("P", "A").replace("p", "a")) for one in found
+        (one["middle"], len(one["second"] or ""), (one["half"] or "").replace("P", "A").replace("p", "a"))
+        for one in found
     }
     if len(found) < len(texts) or len(ends) != 1:
         return _of_durations(texts)
-    [(second, half)] = ends
+    [(middle, second, half)] = ends
     hour = "HH" if all(len(one["hour"]) > 1 for one in found) else "H"
-    form = f"{hour}:MM{':SS.ffffff'[:second]}{half}"
+    form = f"{hour}{middle}MM{':SS.ffffff'[:second]}{half}"
     if second and all((one["second"] or "") == ":00" for one in found):
         form = form.replace("SS", "00")
     if form not in FORMATS or Clock.of(form).read("", np.array(texts, dtype=object))[1].any():

@@ -48,6 +48,8 @@ _AFTER = (
     'it comes after {!r}, and is kept as its gap to that; give it "min" and "max" instead if this is chance'
 )
 
+_UNSTATED = "no entry that was drafted states what it holds; it is left out: describe it"
+
 _OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
 
 _OF_PEOPLE = "all its rows say the same in {}: with it as the key, name these by per_person"
@@ -116,7 +118,14 @@ def draft_rows(
             if entries[name]["type"] == "timestamp":
                 entries[name]["timezone"] = zone
         remarks = [(name, remark) for name, (_, found) in drafted.items() for remark in found]
-        read = {name: read_entry(name, entry) for name, entry in entries.items()}
+        read: dict[str, Any] = {}
+        for name, entry in entries.items():
+            try:
+                read[name] = read_entry(name, entry)
+            except DataError:
+                # One odd column is no reason to draft none of the others.
+                entries[name] = {"type": "text", "drop": True}
+                remarks.append((name, _UNSTATED))
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
         if not attributes:
             raise DataError(f"{rows.source.name} has no column that a release can hold; add some")

@@ -40,6 +40,8 @@ _EXACT_RANGE = 1000
 _BARE, _ZEROS = re.compile("[-+]?[0-9]+"), re.compile("[.]0*$")
 """Whole numbers without a point, and with one."""
 
+_EXPONENT = re.compile(r"-?[0-9](?:[.](?P<decimals>[0-9]+))?(?P<exponent>[eE])[-+][0-9]{2,3}")
+
 Values = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Different numbers, increasing, and the number of rows of each."""
 
@@ -66,7 +68,8 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         spread = spread[0][within], spread[1][within]
     scale = find_scale(spread)
     whole = bool(np.all(values[0] == np.floor(values[0])) and np.abs(values[0]).max() <= LARGEST_WHOLE)
-    whole = whole and not Notation(profile.notation).magnitudes
+    written = Notation(fixed_decimals(profile))
+    whole = whole and not written.exponent
     least, largest = float(spread[0][0]), float(spread[0][-1])
     span = largest - least + 1
     # Such as days of a month: there is no day 40.
@@ -92,11 +95,12 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         entry["scale"] = scale.value
     if atoms:
         entry["atoms"] = [_short(atom) for atom in atoms]
-    entry |= _rounding(spread[0], whole)
-    entry |= _roundness(values, entry)
-    written = fixed_decimals(profile)
-    if written != PLAIN.pattern:
-        entry["format"] = written
+    # Of numbers with exponents it is the digits before these that are rounded.
+    if not written.exponent or written.magnitudes:
+        entry |= _rounding(spread[0], whole)
+        entry |= {} if written.magnitudes else _roundness(values, entry)
+    if written != PLAIN:
+        entry["format"] = written.pattern
     return entry, remarks
 
 
@@ -114,6 +118,10 @@ def fixed_decimals(profile: Profile) -> str:
     texts = profile.texts.tolist()
     if notation == PLAIN and any(map(_BARE.fullmatch, texts)):
         return PLAIN.pattern if all(map(_BARE.fullmatch, texts)) or any(map(_ZEROS.search, texts)) else "{:g}"
+    if notation.plain and all(map(_EXPONENT.fullmatch, profile.texts)):
+        read = [match for text in profile.texts if (match := _EXPONENT.fullmatch(text))]
+        most = max(len(match["decimals"] or "") for match in read)
+        return Notation(f"{{:{read[0]['exponent']}}}").with_decimals(min(most, 9)).pattern
     mark = "," if notation.decimal_comma else "."
     written = re.compile(
         rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
 from ...common.forms.notation import LAKHS, PLAIN, Notation
-from ...common.forms.spelling import Spelling, by_points, spelling_of, thousands_in
+from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
 from ..sources.sql import quote
@@ -24,6 +24,7 @@ _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
 _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
+_INFINITE = re.compile("[-+]?inf(inity)?", re.IGNORECASE)
 
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
@@ -130,7 +131,8 @@ class Profile:
 
 def is_absent(text: str) -> bool:
     """Whether a text stands for a missing value among numbers, dates or booleans."""
-    return text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
+    known = text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
+    return known or _INFINITE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,9 @@ def _numbers_and_notation(
         return numbers, PLAIN.pattern
     read = np.array([number_or_nan(notation.number_in(text)) for text in texts], dtype=np.float64)
     if np.isnan(read).sum() > np.isnan(numbers).sum():
+        return numbers, PLAIN.pattern
+    if has_dash(notation.around[1]) and np.any(read != np.floor(read), where=~np.isnan(read)):
+        # A dash stands in place of the decimals that others have.
         return numbers, PLAIN.pattern
     return read, notation.pattern
 

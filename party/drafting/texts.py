@@ -102,8 +102,8 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     if not profile.unique or profile.nullable or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
         return None
     if not len(profile.words):
-        # Amounts of money may all differ, but no key has decimals.
-        whole = not any("." in text for text in profile.texts[:_KIND_SAMPLE])
+        # Amounts of money may all differ, but no key has decimals; pandas writes 1.0 beside missing ones.
+        whole = not any("." in text.removesuffix(".0") for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
         large = profile.numbers.min() > LARGEST_WHOLE
         named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)

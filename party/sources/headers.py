@@ -75,8 +75,12 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
     names = tuple(compose(cell) if cell.strip() else "" for cell in cells)
     if "" in (unnamed := names[1:]) or names == ("",):
         place = names.index("") + 1 if names == ("",) else unnamed.index("") + 2
+        # Spreadsheets fill the line of a title with empty cells.
+        titled = len(names) > 2 and names.count("") > len(names) / 2
+        remedy = ", or take titles and comments above the names away" if titled else ""
         raise DataError(
-            f"{file}: column {place} has no name; write one into the first line, or take the column away"
+            f"{file}: column {place} has no name; write one into the first line, or take the column "
+            f"away{remedy}"
         )
     check_different(
         file,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DataError
-from ...common.forms.date_formats import day_in, month_in
+from ...common.forms.date_formats import day_in, has_offset, month_in
 from ...common.forms.day_names import DAY_NAMES
 from ...common.forms.month_names import NAMES
 from ...common.forms.notation import BLANKS, Notation
@@ -179,19 +179,20 @@ class Cells:
 
     def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
-        offset = quote("([-+])([0-9][0-9]):?([0-9][0-9])( [0-9]{4})?$")
+        offset = quote("([-+])([0-9][0-9])(?::?([0-9][0-9]))?( [0-9]{4})?$")
         sign, hours, minutes = (
             f"regexp_extract({_with_offset(self.texts[name])}, {offset}, {group})" for group in (1, 2, 3)
         )
         found = self._query(
-            f"SELECT (try_cast({hours} AS INTEGER) * 60 + try_cast({minutes} AS INTEGER)) * "
+            f"SELECT (try_cast({hours} AS INTEGER) * 60 + coalesce(try_cast({minutes} AS INTEGER), 0)) * "
             f"CASE {sign} WHEN '-' THEN -1 ELSE 1 END AS m, count(*) AS n FROM file GROUP BY 1"
         )
         return np.ma.filled(found["m"].astype(np.int64), _NO_OFFSET), found["n"].astype(np.int64)
 
     def fraction_digits(self, name: str) -> NDArray[np.int64]:
         """The number of cells by the digits of a fraction of a second, none to nine, shape (10,); private."""
-        digits = f"length(regexp_extract({self.texts[name]}, ':[0-9][0-9][.]([0-9]{{1,9}})', 1))"
+        fraction = quote("[:.][0-9]{2}[:.][0-9]{2}[.,]([0-9]{1,9})")
+        digits = f"length(regexp_extract({self.texts[name]}, {fraction}, 1))"
         found = self._query(f"SELECT coalesce({digits}, 0) AS d, count(*) AS n FROM file GROUP BY 1")
         return np.bincount(found["d"], found["n"], 10).astype(np.int64)
 
@@ -249,7 +250,7 @@ class Cells:
 
 def _time_sql(text: str, kind: Times) -> str:
     """The SQL expression of the time in a text of a format, NULL if there is none."""
-    zoned = "%z" in kind.format
+    zoned = has_offset(kind.format)
     text = _with_offset(text) if zoned else text
     each = (time_sql(text, form, kind.months, kind.days) for form in (kind.format, *kind.also))
     read = f"coalesce({', '.join(each)})"

@@ -20,7 +20,7 @@ from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.rounded import Rounded
 from ...common.data.binning.scale import Scale
 from ...common.data.values import NOT_AVAILABLE, text_of
-from ...common.forms.date_formats import short
+from ...common.forms.date_formats import OFFSET, short
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...common.measurement import Measurement
 from ...party.drafting.texts import TRUE_FALSE, natural
@@ -28,6 +28,12 @@ from .kind import Numbers, Times
 from .ranges import Range
 
 OTHER = "other"
+
+_ISO_8601 = (
+    *("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"),
+    *(f"%Y-%m-%dT%H:%M:%S{fraction}{OFFSET}" for fraction in ("", ".%f")),
+)
+"""Formats of times that are written so without naming it."""
 """The category of texts that too few rows have."""
 
 BLANKS = tuple(text for text in NOT_AVAILABLE if text)
@@ -176,8 +182,7 @@ def times(
         declared: whether the column has a type of times, so that they are no texts.
         texts: those that stand beside the times.
     """
-    zoned = kind.format.endswith("%z") and " %z" not in kind.format
-    iso = declared or zoned or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
+    iso = declared or kind.format in _ISO_8601
     moments = clock or Moments(
         kind.timed,
         granularity,
@@ -330,10 +335,12 @@ def listed_numbers(
         bare: whether whole numbers have no point.
     """
     listed: tuple[Category, ...] = _values(found, bare)
+    other = OTHER if OTHER not in texts else f"({OTHER})"
+    reading = CategoricalAttribute(name, ("", *listed, *texts, other), other=other, missing=BLANKS)
     if texts:
-        listed = (*map(text_of, listed), *texts)
+        # Numbers among texts are written as they stand: no column of numbers gives them a type.
+        listed = (*(text_of(number) if bare else str(float(number)) for number in found), *texts)
     released = CategoricalAttribute(name, ("", *listed) if missing else listed)
-    reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=BLANKS)
     return Column(reading, missing, released, 1 + usual)
 
 
@@ -353,6 +360,7 @@ def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual:
     else:
         assert isinstance(released, CategoricalAttribute)
         known = {text_of(category): code for code, category in enumerate(released.categories)}
+    known = {text.removesuffix(".0"): code for text, code in known.items()} | known
     texts = list(map(text_of, read.categories))
     instead = known[texts[usual]]
     return np.array([known.get(text, instead) for text in texts], dtype=np.int64)

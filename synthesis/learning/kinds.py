@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
-from ...common.forms.date_formats import SHORT_DAY, SHORT_HOUR, written_together
+from ...common.forms.date_formats import OFFSET, SHORT_DAY, SHORT_HOUR, written_together
 from ...common.forms.spelling import UNKNOWN
 from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, SEEN, places_where, settle_votes
 from .forms.date_forms import MAYBE_CODES
@@ -62,6 +63,8 @@ class Vote:
         deviation: standard deviation of these.
         filled: votes for forms of the kind.
         others: those of `missing` that are for other forms.
+        units: decimals -> those of `others` that are for numbers with letters right behind them, where most
+            have none.
         instead: of texts, the vote of a column of numbers or dates, if its different values are too many to
             be listed; of numbers with a unit, that of a column of texts, if they have no unit in common.
     """
@@ -71,6 +74,7 @@ class Vote:
     deviation: float
     filled: float
     others: float = 0.0
+    units: Mapping[int, float] = field(default_factory=dict)
     instead: Vote | None = None
 
     def without(self, cells: float, deviation: float) -> Vote:
@@ -111,7 +115,11 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     def of(kind: Kind) -> Vote:
         others = max(0.0, float(sure[FILLED].sum()) - _votes_for(kind, sure))
         known = max(_votes_for(kind, votes), records - missing - others, 0.0)
-        return Vote(_with_signs(kind, vote), missing + others, vote.sigma, known, others)
+        plain = isinstance(kind, Numbers) and kind.notation == "{}"
+        units = {
+            FORMS[place].detail: float(sure[place]) for place in _LETTERS_BEHIND if plain and sure[place] > 0
+        }
+        return Vote(_with_signs(kind, vote), missing + others, vote.sigma, known, others, units)
 
     clear = sure if sure[FILLED].any() else votes
     most = _number_or_date(votes, clear, OF_ONE_KIND)
@@ -225,7 +233,7 @@ def formats_read_in(form: str) -> set[str]:
     named = [form, *(form.replace(*one) for one in (("%B", "%b"), ("%N", "%b"), ("%N", "%B")))]
     named += [one.replace("%K", "%a") for one in named]
     named += [one.replace("%o", "%d") for one in named]
-    return {*named, *([f"{form.removesuffix('%z')}Z"] if form.endswith("%z") else [])}
+    return {*named, *([f"{form.removesuffix(OFFSET)}Z"] if form.endswith(OFFSET) else [])}
 
 
 def _of_texts(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> Words | Texts:
@@ -302,4 +310,5 @@ _ONLY_MISSING = int(places_where(lambda form: form.family == MISSING)[0])
 _ATTACHED = places_where(
     lambda form: form.family == "number" and UNKNOWN in form.name and " " not in form.name.replace("{ ", "")
 )
+_LETTERS_BEHIND = places_where(lambda form: form.family == "number" and form.name == f"{{}}{UNKNOWN}")
 _ONLY_SENTENCE = int(places_where(lambda form: form.family == SENTENCE)[0])

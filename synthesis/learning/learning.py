@@ -94,12 +94,14 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     forms = counts.histograms("forms", asked, voting, FIRST)
     votes = {name: kind_voted(vote, records) for name, vote in forms.items()}
     measured = [name for name, vote in votes.items() if is_of_unknown_unit(vote.kind)]
-    each = delta / max(1, sum(_takes_delta(vote) for vote in votes.values()) + len(measured))
+    perhaps = [name for name, vote in votes.items() if (vote.instead or vote).units]
+    asked_of_units = len(measured) + len(perhaps)
+    each = delta / max(1, sum(_takes_delta(vote) for vote in votes.values()) + asked_of_units)
     for name in measured:
         votes[name] = _with_unit(votes[name], cells, counts, name, _UNITS * whole, each)
     kinds = {name: vote.kind for name, vote in votes.items()}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words)]
-    left = (1 - _VOTES) * (zcdp_rho - whole * len(described)) - _UNITS * whole * len(measured)
+    left = (1 - _VOTES) * (zcdp_rho - whole * len(described)) - _UNITS * whole * asked_of_units
     asking = Asking(cells, counts, rows, left / max(1, len(costly)))
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts)}
     different = different_texts(asking, texts)
@@ -111,6 +113,9 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         and _has_too_many(asking, vote.instead, different[name], each)
     }
     votes |= many
+    for name in perhaps:
+        if votes[name].units:
+            votes[name] = _with_thousands(votes[name], cells, counts, name, _UNITS * whole, each)
     kinds = {name: vote.kind for name, vote in votes.items()}
     texts = {name: kind for name, kind in texts.items() if name not in many}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
@@ -187,22 +192,55 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
     kind = vote.kind
     assert isinstance(kind, Numbers)
     assert vote.instead is not None
-    around, rows = cells.units(name)
-    places, noisy = counts.frequent("units", name, lambda: rows, rho, delta)
+    rows, sigma = _frequent_units(cells, counts, name, rho, delta)
     alike: dict[tuple[str, ...], float] = {}
-    for place, count in zip(places.tolist(), noisy.values.tolist(), strict=True):
-        unit = tuple(part.strip() for part in around[place])
+    for around, count in rows.items():
+        unit = tuple(part.strip() for part in around)
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
-    least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, noisy.sigma)
+    least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, sigma)
     if not alike or known < least:
         return _by_magnitudes(vote, kind, alike) or _of_several_units(vote, alike)
-    others, deviation = vote.filled - known, math.hypot(vote.deviation, noisy.sigma)
+    others, deviation = vote.filled - known, math.hypot(vote.deviation, sigma)
     if others > _OTHER_UNITS_SEEN * deviation:
-        vote = replace(vote.without(others, noisy.sigma), others=vote.others + others)
-    before, after = around[int(places[int(np.argmax(noisy.values))])]
+        vote = replace(vote.without(others, sigma), others=vote.others + others)
+    before, after = max(rows, key=rows.__getitem__)
     number = kind.notation.partition("{")[2].partition("}")[0]
     return replace(vote, kind=replace(kind, notation=f"{before}{{{number}}}{after}"), instead=None)
+
+
+def _frequent_units(
+    cells: Cells, counts: PrivateCounts, name: str, rho: float, delta: float
+) -> tuple[dict[tuple[str, str], float], float]:
+    """What many numbers of a column have around them, with its noisy rows; and the deviation of these."""
+    around, rows = cells.units(name)
+    places, noisy = counts.frequent("units", name, lambda: rows, rho, delta)
+    found = zip(places.tolist(), noisy.values.tolist(), strict=True)
+    return {around[place]: count for place, count in found}, noisy.sigma
+
+
+def _with_thousands(
+    vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: float, delta: float
+) -> Vote:
+    """The vote of a column of numbers, of which larger ones are thousands and so on, such as 1.2K beside 411.
+
+    Args:
+        vote: what its cells voted for: plain numbers, and some with letters behind them.
+        cells: the table.
+        counts: what counts its rows.
+        name: of the column.
+        rho: cost of finding the letters, zCDP.
+        delta: with which letters of one row may be found.
+    """
+    rows, sigma = _frequent_units(cells, counts, name, rho, delta)
+    found, units = sum(rows.values()), sum(vote.units.values())
+    letter = thousands_in([last for _, last in rows], beside=True)
+    if not letter or any(first for first, _ in rows) or found < _ONE_UNIT * units - PRESENT * sigma:
+        return vote
+    assert isinstance(vote.kind, Numbers)
+    decimals, fixed = max(vote.units), len(vote.units) == 1
+    kind = Numbers(f"{{:{letter}}}", decimals, fixed, signed=vote.kind.signed)
+    return replace(vote.without(-units, sigma), kind=kind, others=max(0.0, vote.others - units), units={})
 
 
 def _of_several_units(vote: Vote, rows: Mapping[tuple[str, ...], float]) -> Vote:

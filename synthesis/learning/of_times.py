@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.moments import Granularity, Moments
-from ...common.forms.date_formats import days_of, months_of, readings, unit_of
+from ...common.forms.date_formats import days_of, has_offset, months_of, readings, unit_of
 from ...common.forms.notation import LARGEST_WHOLE
 from ...common.forms.zone_names import ZONE_NAMES, zone_named
 from ...party.drafting.date_formats import zone_of
@@ -343,7 +343,7 @@ def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     written = {
         name: partial(_by_offset, asking, name)
         for name, kind in kinds.items()
-        if "%z" in kind.format and name not in asking.cells.timezones
+        if has_offset(kind.format) and name not in asking.cells.timezones
     }
     noisy = asking.counts.histograms("distance from UTC", written, OFFSET * asking.share)
     zones = {name: asking.cells.timezones.get(name, "") for name in kinds}

@@ -24,7 +24,7 @@ from .tables import Raw
 OF_KEYS = 0.005
 """Share of a table's budget for the vote on its keys."""
 
-_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_NUMBER = re.compile(r"(0|-?[1-9][0-9]{0,17})([.]0)?")
 _FORMS = ((_NUMBER, WHOLE_NUMBERS), (UUID, UUIDS))
 """Forms of keys, each with the pattern of new ones; others are texts."""
 

@@ -57,8 +57,8 @@ def test_the_keys_of_a_parent_are_not_stated_below():
 
 
 def test_each_key_has_one_form():
-    keys = ["1", "0", "-7", "007", "P1", "1.5", "9" * 30, "0f000000-aaaa-4bbb-8ccc-0123456789ab"]
-    assert count_forms(pd.Index(keys)).tolist() == [3, 1, 4]
+    keys = ["1", "0", "-7", "2.0", "007", "P1", "1.5", "9" * 30, "0f000000-aaaa-4bbb-8ccc-0123456789ab"]
+    assert count_forms(pd.Index(keys)).tolist() == [4, 1, 4]
 
 
 @pytest.mark.parametrize(

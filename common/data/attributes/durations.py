@@ -8,6 +8,9 @@ from functools import lru_cache
 _ISO = ("PTnHnM", "PTnMnS", "PTnHnMnS", "PnDTnH", "PnDTnHnM", "PnDTnHnMnS")
 _IN_LETTERS = ("nd nh", "nh nm", "nm ns", "nd nh nm", "nh nm ns", "nd nh nm ns")
 
+DAYS_AND_CLOCK = "n days nn:nn:nn"
+"""The format of timedeltas of pandas, and of intervals of PostgreSQL of days and more."""
+
 LEFT_OUT = "PT[nH][nM][nS]"
 """The format of ISO 8601 in which parts that are zero are left out."""
 
@@ -18,6 +21,7 @@ DURATIONS = (
     *(form.replace(" ", "") for form in _IN_LETTERS),
     *("nh nnm", "nhnnm", "nh nmin", "nh nnmin", "nd nh nmin", "n h n min", "n d n h", "nmin ns", "n min n s"),
     "n Std. n Min.",
+    DAYS_AND_CLOCK,
 )
 """How durations are written: n is a number, nn one of two digits. What is in brackets is left out where it is
 zero."""
@@ -28,12 +32,17 @@ _SECONDS = {"d": 24 * 3600, "h": 3600, "S": 3600, "m": 60, "M": 60, "s": 1}
 _PART = re.compile(r"(?P<digits>nn?)(?P<unit> ?(?:min|Std[.]|Min[.]|[dhmsDHMS]))")
 
 
+_DAYS_AND_CLOCK = re.compile("([0-9]{1,6}) days? ([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.][0-9]{1,9})?")
+
+
 def form_of(text: str) -> str | None:
     """The format of a duration, of which each number has any digits; None if it is none.
 
     Where a part that is not the first has a zero in front, all have two digits.
     """
     form = re.sub("[0-9]+", "n", text)
+    if _DAYS_AND_CLOCK.fullmatch(text):
+        return DAYS_AND_CLOCK
     if re.search("[a-z] ?0[0-9]", text):
         two = _PART.sub(lambda part: ("n" if not part.start() else "nn") + part["unit"], form)
         return two if two in DURATIONS else None
@@ -45,6 +54,8 @@ def form_of(text: str) -> str | None:
 @lru_cache
 def parts_of(form: str) -> tuple[tuple[str, int], ...]:
     """The units of a format as they are written, and the seconds of each."""
+    if form == DAYS_AND_CLOCK:
+        return ((" days ", 24 * 3600), (":", 3600), (":", 60), ("", 1))
     iso = form.startswith("P")
     return tuple(
         (part["unit"], _SECONDS[part["unit"].strip().lower()[0] if iso else part["unit"].strip()[0]])
@@ -55,6 +66,8 @@ def parts_of(form: str) -> tuple[tuple[str, int], ...]:
 @lru_cache
 def pattern_of(form: str) -> str:
     """A regular expression of the durations in a format, with a group of each number; any may be left out."""
+    if form == DAYS_AND_CLOCK:
+        return f"^{_DAYS_AND_CLOCK.pattern}$"
     plain = form.replace("[", "").replace("]", "").replace("T", "T?")
 
     def group(part: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...errors import DataError
+from ...forms.date_formats import OFFSET, SHORT_OFFSET
 from ...forms.zone_names import ZONE_NAME
 from ...later import np
 from ..values import RawColumn, text_of
@@ -74,8 +75,9 @@ class Moments:
         granularity: see `Granularity`.
         format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
             write days and months, and `%-H` and `%-I` hours, without a leading zero; `%P` writes am and pm,
-            `Q%q` and `T%q` quarters, `%Z` the names of a zone, as CET and CEST, `%o` days as in
-            French, of which the first is 1er, and `%G-W%V` weeks.
+            `Q%q` and `T%q` quarters, `%Z` the names of a zone, as CET and CEST, `%:z` distances from UTC
+            as +02:00, and `%:::z` as +02 or +05:30, `%o` days as in French, of which the first is 1er, and
+            `%G-W%V` weeks.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
         months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
         days: those that `%a` and `%A` stand for, from that of Monday on.
@@ -333,14 +335,17 @@ def time_in_format(
         text, form = re.sub(r"\b1er\b", "1", text), form.replace("%o", "%d")
     if "%f" in form:
         # Some programs write seven or nine digits.
-        text = re.sub("(?<=[.][0-9]{6})[0-9]{1,3}", "", text)
+        text = re.sub("(?<=[.,][0-9]{6})[0-9]{1,3}", "", text)
+    if SHORT_OFFSET in form:
+        text = re.sub("[-+][0-9]{2}$", r"\g<0>:00", text)
     if "%V" in form and "%u" not in form:
         text, form = f"{text} 1", f"{form} %u"
     if "%q" in form:
         text = re.sub("([QT])([1-4])", lambda one: f"{one[1]}{3 * int(one[2]) - 2:02d}", text)
     if "%Z" in form:
         text = ZONE_NAME.sub("UTC", text)
-    return datetime.strptime(text, form.replace("%-", "%").replace("%P", "%p").replace("%q", "%m"))
+    form = form.replace("%-", "%").replace("%P", "%p").replace("%q", "%m")
+    return datetime.strptime(text, re.sub("%:+z", "%z", form))
 
 
 def _with_number(text: str, months: tuple[str, ...]) -> str:
@@ -415,8 +420,13 @@ def _format_time(
         return None
     if isinstance(time, datetime):
         time = time.replace(tzinfo=zone)
-        form = form.replace("%f", f"{time.microsecond // 1000:03d}") if milliseconds else form
+        form = short_fraction(time, form) if milliseconds else form
     return format_time(time, form, months, days)
+
+
+def short_fraction(time: datetime, form: str) -> str:
+    """A format with the three digits of a time's milliseconds in place of `%f`."""
+    return form.replace("%f", f"{time.microsecond // 1000:03d}")
 
 
 def format_time(time: date, form: str, months: tuple[str, ...] = (), days: tuple[str, ...] = ()) -> str:
@@ -429,6 +439,9 @@ def format_time(time: date, form: str, months: tuple[str, ...] = (), days: tuple
         form = form.replace("%P", "am" if time.hour < 12 else "pm")
     form = form.replace("%q", str((time.month + 2) // 3))
     form = form.replace("%o", "1er" if time.day == 1 else str(time.day))
+    if "%:" in form:
+        offset = re.sub("(?<=..)(?=..$)", ":", time.strftime("%z")[:5])
+        form = form.replace(SHORT_OFFSET, offset.removesuffix(":00")).replace(OFFSET, offset)
     if time.year < 1000:
         # Only some systems write four digits of such years.
         year = f"{time.year:04d}"

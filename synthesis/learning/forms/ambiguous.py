@@ -16,15 +16,18 @@ from .forms import (
     BY_POINT_ZERO,
     CODE,
     COMPARED,
+    DASHED,
     FORMS,
     MISSING,
     NEGATIVE,
     PADDED,
+    PAIRS,
     PLACES,
     POINT_ZERO,
     SENTENCE,
     TEXT,
     THOUSANDS_BY_POINT,
+    WITHOUT_DASH,
     WITHOUT_SIGN,
     Form,
 )
@@ -50,7 +53,7 @@ def settle_votes(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]
         votes: of forms that are seen, others 0; shape (FORMS,).
         vote: noisy number of cells of each form.
     """
-    return _without_digits(_without_signs(_without_points(votes, vote)), vote)
+    return _without_digits(_without_dashes(_without_signs(_without_points(votes, vote))), vote)
 
 
 def _without_points(votes: NDArray[np.float64], vote: Noisy) -> NDArray[np.float64]:
@@ -81,6 +84,19 @@ def _without_signs(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     known = votes.copy()
     for place, unsigned in WITHOUT_SIGN.items():
         known[unsigned] += votes[place]
+        known[place] = 0.0
+    return known
+
+
+def _without_dashes(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The votes, in which amounts with a dash in place of decimals are numbers with a unit if all have one.
+
+    Beside others they are pairs of numbers: 25.- beside 12.50 says 25.00.
+    """
+    known, dashed = votes.copy(), votes[FAMILIES[DASHED]].sum()
+    alone = dashed > OF_ONE_KIND * votes[FILLED].sum()
+    for place, number in WITHOUT_DASH.items():
+        known[number if alone else _PAIRED] += votes[place]
         known[place] = 0.0
     return known
 
@@ -126,6 +142,7 @@ FAMILIES = {
         "number",
         NEGATIVE,
         COMPARED,
+        DASHED,
         BY_POINT,
         BY_POINT_ZERO,
         "date",
@@ -145,6 +162,7 @@ _FRACTIONS = places_where(lambda form: form.family == "number" and form.detail n
 _NEGATIVE_BY_POINT = PLACES[Form(NEGATIVE, "{}", 3)]
 _DIGITS = places_where(lambda form: form.family == "date" and (form.name, form.detail) in OF_DIGITS.values())
 _HOURS = places_where(lambda form: form.family == "date" and form.name == HOURS)
+_PAIRED = PLACES[Form(CODE, PAIRS)]
 _HOURS_ZERO_FIRST = PLACES[Form("date", HOURS, ZERO_FIRST)]
 
 

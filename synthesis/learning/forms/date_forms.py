@@ -188,7 +188,7 @@ def time_sql(text: str, form: str, months: Sequence[str] = (), days: Sequence[st
     if "%o" in form:
         text, form = f"regexp_replace({text}, '^1er ', '1 ')", form.replace("%o", "%d")
     if "%f" in form:
-        text = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]{{1,3}}', '\\1')"
+        text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]{{1,3}}', '\\1')"
     if "%V" in form and "%u" not in form:
         text, form = f"{text} || ' 1'", f"{form} %u"
     letter = "T" if "T%q" in form else "Q"
@@ -201,7 +201,8 @@ def time_sql(text: str, form: str, months: Sequence[str] = (), days: Sequence[st
         text = f"regexp_replace({text}, {name}, 'Mon\\2')"
     if months:
         text, form = _numbered_sql(text, months), re.sub("%[bB]", "%m", form)
-    return f"try_strptime({text}, {quote(form.replace('%q', '%m').replace('%P', '%p'))})"
+    form = re.sub("%:+z", "%z", form.replace("%q", "%m").replace("%P", "%p"))
+    return f"try_strptime({text}, {quote(form)})"
 
 
 def _numbered_sql(text: str, months: Sequence[str]) -> str:

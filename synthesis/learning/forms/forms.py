@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ....common.data.values import NOT_AVAILABLE
 from ....common.forms.date_formats import date_in
-from ....common.forms.spelling import UNKNOWN, spelling_of
+from ....common.forms.spelling import UNKNOWN, has_dash, spelling_of
 from ....party.sources.sql import quote
 from .date_forms import (
     DATES,
@@ -93,8 +93,15 @@ RARE_NOTATIONS = (
 """Other notations, of fewer details. A notation that is not listed counts as the next that reads its
 numbers, such as with a typed blank for one that is typeset."""
 
-LAST_NOTATIONS = ("{:,,}", "¤{:,,}", "¤ {:,,}", "{-,} ¤", "{-.,} ¤")
-"""More of them: with commas as in India, and a minus between a number and its unit."""
+LAST_NOTATIONS = (
+    *("{:,,}", "¤{:,,}", "¤ {:,,}", "{-,} ¤", "{-.,} ¤"),
+    *("{.,}€", "{.,}¤", "{ ,}€", "{ ,}¤", "{:'}¤", "¤ {}¤", "¤ {:'}¤"),
+)
+"""More: with commas as in India, a minus between a number and its unit, marks between thousands before
+units without a blank, and a currency before amounts such as Fr. 25.-."""
+
+DASHED_NOTATIONS = ("{}¤", "{:,}¤", "{.,}¤", "{ ,}¤", "{:'}¤", "¤{}¤", "¤ {}¤", "¤ {:'}¤")
+"""Notations of amounts with a dash in place of decimals, such as 25.- and Fr. 1'250.–, where all have one."""
 
 EXPONENTS = ("{:e}", "{:E}", "{,e}", "{,E}")
 """Notations with exponents."""
@@ -133,6 +140,9 @@ CODES = tuple(
 
 COMPARED = "compared"
 """The family of the form of numbers that others are below or above, such as <5."""
+
+DASHED = "dashed"
+"""The family of forms of amounts with a dash in place of decimals, by notation."""
 
 BY_POINT, BY_POINT_ZERO = "by point", "by point, zero last"
 """The families of forms of numbers with a point before three digits, which may divide thousands as in 1.234,
@@ -203,6 +213,7 @@ FORMS = (
     *(Form("date", form, detail) for form, detail in LAST_DATES),
     *(Form("number", notation, decimals) for notation in LAST_NOTATIONS for decimals in RARE_DETAILS),
     Form(COMPARED),
+    *(Form(DASHED, notation) for notation in DASHED_NOTATIONS),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -210,6 +221,11 @@ FIRST = len(_FIRST_FORMS)
 """Noise of so many forms is drawn alone, so that what a seed draws for these stays when there are more."""
 
 PLACES = {form: place for place, form in enumerate(FORMS)}
+
+WITHOUT_DASH = {
+    place: PLACES[Form("number", form.name)] for form, place in PLACES.items() if form.family == DASHED
+}
+"""Place of a form of amounts with a dash -> that of numbers with a unit."""
 
 WITHOUT_SIGN = {
     place: PLACES[Form("number", "{}" if form.name in CODES else form.name, form.detail)]
@@ -305,6 +321,11 @@ def _number(shape: str) -> Form | None:
         return Form("number", EITHER, 0)
     decimals = _decimals(spelled.decimals)
     ways = list(spelled.simpler())
+    if has_dash(spelled.after):
+        # Where there are no decimals, points divide thousands.
+        by_points = [replace(way, mark=".", decimal_comma=True) for way in ways if decimals]
+        dashed = [way.pattern for way in by_points or ways if way.pattern in DASHED_NOTATIONS]
+        return Form(DASHED, dashed[0]) if dashed and decimals in (0, 3) else None
     # Where only fractions have a notation, such as of R$ 5,00, whole numbers are in it.
     commas = [replace(way, decimal_comma=way.decimal_comma or not decimals) for way in ways]
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):

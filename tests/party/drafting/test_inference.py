@@ -7,6 +7,7 @@ import pytest
 from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.party.drafting import inference
 from dpmosaic.party.drafting.inference import draft_file
 from dpmosaic.party.drafting.numbers import round_bounds
 from dpmosaic.party.sources.source import open_source
@@ -534,3 +535,32 @@ def test_what_all_rows_of_a_key_say_the_same_is_told(tmp_path, rows_each):
     remarks = [text for name, text in draft_file(tmp_path / "visits.csv").remarks if "per_person" in text]
     told = "all its rows say the same in 'born', 'sex': with it as the key, name these by per_person"
     assert remarks == ([told] if rows_each > 1 else [])
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "INF"])
+def test_infinite_numbers_are_missing_values(tmp_path, text):
+    entry = draft(tmp_path, *(str(n / 8) for n in range(400)), *[text] * 40)
+    assert (entry["type"], entry["missing"], entry["nullable"]) == ("numeric", [text], True)
+
+
+def test_a_column_whose_entry_no_domain_holds_is_left_out_with_a_remark(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        inference,
+        "draft_boolean",
+        lambda profile: {"type": "boolean", "true": ["a"], "false": ["a"]} if profile.name == "x" else None,
+    )
+    drafted = draft_file(written(tmp_path, ["a", "b"] * 30))
+    assert drafted.entries["x"] == {"type": "text", "drop": True}
+    assert "x" in [name for name, remark in drafted.remarks if "describe it" in remark]
+
+
+def test_keys_that_pandas_wrote_beside_missing_ones_are_whole_numbers(tmp_path):
+    assert draft(tmp_path, *(f"{n}.0" for n in range(1, 200))) == {"type": "identifier", "pattern": "{:d}"}
+    assert draft(tmp_path, *(f"{n / 2}" for n in range(1, 200)))["type"] == "numeric"
+
+
+@pytest.mark.parametrize("form", ["{:.3e}", "{:.2E}", "{:.0e}"])
+def test_numbers_with_exponents_are_drafted_as_they_are_written(tmp_path, form):
+    numbers = np.random.default_rng(6).lognormal(14, 3, 300).tolist()
+    entry = draft(tmp_path, *map(form.format, numbers))
+    assert (entry["type"], entry["format"], entry["integer"]) == ("numeric", form, False)

@@ -140,3 +140,12 @@ def test_blank_lines_of_a_single_column_are_missing_values(tmp_path):
     path.write_text('color\nred\n""\n\nblue\n')
     table = open_source(path).read(Domain.from_json({"color": ["", "blue", "red"]}))
     assert table.column("color").tolist() == [2, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "titled"), [(["Report", "", "", "", ""], True), (["id", "", "sex", "age"], False)]
+)
+def test_a_title_above_the_names_is_told_from_a_column_without_one(cells, titled):
+    with pytest.raises(DataError, match="column 2 has no name") as refused:
+        names_of("rows.csv", cells, header=None)
+    assert ("titles and comments above the names" in str(refused.value)) is titled

@@ -67,9 +67,9 @@ def test_times_that_are_objects_are_read_as_those_of_a_type(cells):
 
 
 def test_distances_from_utc_are_counted_with_what_has_none(cells):
-    texts = [f"2020-01-31T10:05:00{end}" for end in ("+02:00", "+0200", "-05:30", "Z", "+02")]
+    texts = [f"2020-01-31T10:05:00{end}" for end in ("+02:00", "+0200", "-05:30", "Z", "+02", "")]
     minutes, rows = cells(pd.DataFrame({"x": [*texts, None]})).offsets("x")
-    assert dict(zip(minutes.tolist(), rows.tolist(), strict=True)) == {120: 2, -330: 1, 0: 1, 24 * 60: 2}
+    assert dict(zip(minutes.tolist(), rows.tolist(), strict=True)) == {120: 3, -330: 1, 0: 1, 24 * 60: 2}
 
 
 @pytest.mark.parametrize("dtype", [object, pd.CategoricalDtype([]), "string", "float64", "Int64"])

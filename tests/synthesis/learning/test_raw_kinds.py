@@ -363,6 +363,8 @@ DURATIONS = {
     "without blanks": lambda one: "{}h{}m{}s".format(*parts_of(one, 3600, 60, 1)),
     "of minutes": lambda one: "{} h {} min".format(*parts_of(one, 3600, 60)),
     "in German": lambda one: "{} Std. {} Min.".format(*parts_of(one, 3600, 60)),
+    "of pandas": lambda one: "{} days {:02d}:{:02d}:{:02d}".format(*parts_of(one, 86400, 3600, 60, 1)),
+    "a time of day in French": lambda one: "{:02d}h{:02d}".format(*parts_of(one % 86400, 3600, 60)),
     "a time of day in German": lambda one: "{:02d}:{:02d} Uhr".format(*parts_of(one % 86400, 3600, 60)),
 }
 
