@@ -164,6 +164,7 @@ class Ledger:
         with contextlib.ExitStack() as turn:
             try:
                 turn.enter_context(turn_at(self.path))
+                check_one_name(self.path)
             except OSError as cause:
                 if existed:
                     raise DataError(
@@ -171,7 +172,6 @@ class Ledger:
                         "it writable, or give another ledger. Nothing was spent"
                     ) from cause
                 raise
-            check_one_name(self.path)
             try:
                 yield
             finally:
