@@ -52,8 +52,8 @@ class Unpacked:
         self._counted += more
         if self._counted > self._most:
             raise DataError(
-                f"{self._name}: expected a table, found a file that unpacks to far more bytes; write its rows "
-                "to several files"
+                f"{self._name}: expected a table, found a file that unpacks to far more bytes; write its "
+                "rows to several files"
             )
 
 

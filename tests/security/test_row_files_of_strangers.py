@@ -1,4 +1,4 @@
-"""Files of rows that somebody else wrote: few bytes that stand for far more rows or texts end in one sentence."""
+"""Files of rows that somebody else wrote: few bytes that stand for far more rows or texts are refused."""
 
 import hashlib
 import shutil

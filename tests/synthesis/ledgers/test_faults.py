@@ -1,4 +1,4 @@
-"""A charge of which any call to the system fails: nothing is lost, nothing is half charged, and the next one works."""
+"""A charge of which any call to the system fails: nothing is lost or half charged, and the next one works."""
 
 import errno
 import os
