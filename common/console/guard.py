@@ -85,7 +85,8 @@ class Guard:
             return _plain(421, "This console is not served under this name; open the address that was given.")
         if not scope["path"].startswith(self._door.path + "/"):
             return _plain(404, "There is no such page.")
-        # A page before the door would answer HEAD as GET, and so use up a token of which nobody sees the answer.
+        # A page before the door would answer HEAD as GET, and so use up a token of which nobody sees the
+        # answer.
         return None if scope["method"] in _METHODS else _plain(405, _OTHER_METHOD)
 
     def _refusal(self, scope: Scope, visitor: Visitor | None, page: str) -> Response | None:

@@ -111,8 +111,8 @@ def check_one_name(path: Path) -> None:
     """
     if path.stat().st_nlink > 1:
         raise DataError(
-            f"expected a file with one name at {path}, got one that has another name too, a hard link; copy it "
-            "with cp, and put the copy in its place"
+            f"expected a file with one name at {path}, got one that has another name too, a hard link; copy "
+            "it with cp, and put the copy in its place"
         )
 
 
