@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
+from typer.testing import CliRunner
 
 import dpmosaic
+from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.files.kinds import read_other_file
 from dpmosaic.common.files.unpacking import check_arrow, check_parquet
@@ -106,6 +108,19 @@ def test_a_public_table_in_parquet_that_is_a_bomb_ends_in_one_sentence(tmp_path,
     bounded_memory()
     with pytest.raises(DataError, match=r"rows\.parquet: expected"):
         read_public(path)
+
+
+@pytest.mark.parametrize("bomb", ["rows", "texts"])
+def test_a_table_that_is_compared_with_the_real_one_is_no_bomb(tmp_path, bounded_memory, bomb):
+    real, domain, path = (tmp_path / name for name in ("real.csv", "domain.json", "rows.parquet"))
+    real.write_text("a\n" + "f\nm\n" * 50)
+    domain.write_text('{"a": ["f", "m"]}')
+    PARQUET[bomb](path)
+    bounded_memory()
+    arguments = ["evaluate", str(real), str(path), "--domain", str(domain)]
+    done = CliRunner().invoke(app, arguments)
+    assert isinstance(done.exception, DataError)
+    assert "unpacks to far more bytes" in str(done.exception)
 
 
 @pytest.mark.parametrize("bomb", ARROW)
