@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from .kinds import OtherFile
-from .unpacking import check_arrow, check_texts
+from .unpacking import Unpacked, check_arrow
 
 
 def read(path: Path) -> OtherFile:
@@ -17,7 +17,7 @@ def read(path: Path) -> OtherFile:
     table = feather.read_table(path)
     # Reading checks no place of a text and no number of a dictionary.
     table.validate(full=True)
-    check_texts(path, table)
+    Unpacked(path).count_texts(table)
     kept = [name for name in table.column_names if not name.startswith("__index_level_")]
     return OtherFile(pa.table({name: _usual(table[name]) for name in kept}))
 

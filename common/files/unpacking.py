@@ -56,6 +56,19 @@ class Unpacked:
                 "rows to several files"
             )
 
+    def count_texts(self, rows: pa.Table) -> None:
+        """Counts the texts of rows that were read, each by itself.
+
+        Raises:
+            DataError: they are far more than the file has.
+            ValueError: cells are written in a way that few programs read.
+        """
+        for column in rows.columns:
+            if pa.types.is_run_end_encoded(column.type):
+                raise ValueError("a column of runs")
+            for chunk in column.chunks:
+                self.count(_length(chunk))
+
 
 def check_parquet(path: Path) -> None:
     """Refuses a Parquet file that takes far more memory than it has bytes, or has columns of lists.
@@ -95,25 +108,6 @@ def check_arrow(path: Path) -> None:
                 unpacked.count(more)
         except struct.error as cause:
             raise ValueError("a part is beyond the end of the file") from cause
-
-
-def check_texts(path: Path, rows: pa.Table) -> None:
-    """Refuses rows whose texts, each by itself, take far more memory than their file has bytes.
-
-    Args:
-        path: the file.
-        rows: what was read of it.
-
-    Raises:
-        DataError: they do.
-        ValueError: cells are written in a way that few programs read.
-    """
-    unpacked = Unpacked(path)
-    for column in rows.columns:
-        if pa.types.is_run_end_encoded(column.type):
-            raise ValueError("a column of runs")
-        for chunk in column.chunks:
-            unpacked.count(_length(chunk))
 
 
 def _width(kind: pa.DataType) -> int:

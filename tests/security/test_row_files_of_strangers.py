@@ -4,6 +4,7 @@ import hashlib
 import io
 import re
 import shutil
+import struct
 import zipfile
 from pathlib import Path
 
@@ -165,6 +166,29 @@ def test_a_text_in_many_cells_of_a_sheet_is_counted_as_often(tmp_path, bounded_m
     with_shared_text(path, LONG, 5_000)
     assert path.stat().st_size < 1 << 20
     bounded_memory()
+    with pytest.raises(DataError, match="unpacks to far more bytes"):
+        read_other_file(path)
+
+
+def with_shared_text_of_stata(path, text, rows):
+    """A file of Stata in which so many rows show one text, which is in it once."""
+    pd.DataFrame({"a": [text]}).to_stata(path, version=118, convert_strl=["a"], write_index=False)
+    whole = path.read_bytes()
+    start, end, places = whole.index(b"<data>") + 6, whole.index(b"</data>"), whole.index(b"<map>") + 5
+    more = (end - start) * (rows - 1)
+    parts = [part + more * (part >= end) for part in struct.unpack_from("<14Q", whole, places)]
+    longer = bytearray(whole[:start] + whole[start:end] * rows + whole[end:])
+    struct.pack_into("<14Q", longer, places, *parts)
+    struct.pack_into("<Q", longer, whole.index(b"<N>") + 3, rows)
+    path.write_bytes(longer)
+
+
+def test_a_text_in_many_rows_of_stata_is_counted_as_often(tmp_path):
+    path = tmp_path / "rows.dta"
+    with_shared_text_of_stata(path, "few", 5)
+    assert read_other_file(path).rows.to_pydict() == {"a": ["few"] * 5}
+    with_shared_text_of_stata(path, LONG, 20_000)
+    assert path.stat().st_size < 2 << 20
     with pytest.raises(DataError, match="unpacks to far more bytes"):
         read_other_file(path)
 
