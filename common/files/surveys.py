@@ -101,7 +101,7 @@ def bytes_of_shared_texts(path: Path) -> int:
         file.seek(parts[_TEXTS] + len("<strls>"))
         longest = 0
         while file.read(3) == b"GSO" and len(read := file.read(about.size)) == about.size:
-            length = about.unpack(read)[3]
+            length = int(about.unpack(read)[3])
             longest = max(longest, length)
             file.seek(length, os.SEEK_CUR)
     return columns * longest
