@@ -99,12 +99,12 @@ def bytes_of_shared_texts(path: Path) -> int:
         columns = sum(one == _SHARED for (one,) in struct.iter_unpack(f"{order}H", types[: len(types) & ~1]))
         about = struct.Struct(f"{order}{'IQBI' if int(found[1]) >= _WIDE_FROM else 'IIBI'}")
         file.seek(parts[_TEXTS] + len("<strls>"))
-        longest = 0
+        longest: int = 0
         while file.read(3) == b"GSO" and len(read := file.read(about.size)) == about.size:
             length = int(about.unpack(read)[3])
             longest = max(longest, length)
             file.seek(length, os.SEEK_CUR)
-    return columns * longest
+    return int(columns * longest)
 
 
 def _blocks(reader: Callable[..., Any], columns: int, shared: int) -> Iterator[Mapping[str, Sequence[Any]]]:
