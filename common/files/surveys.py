@@ -40,13 +40,13 @@ _CELLS_OF_PYTHON = 1 << 22
 _TEXT_BYTES = 1 << 27
 """Bytes of shared texts at once."""
 
-_SHARED = 32768
+_STRL = 32768
 """Stata's type of texts that several cells may share, strL."""
 
-_HEAD_BYTES, _PARTS = 1 << 12, 14
+_HEAD_BYTES, _PARTS_OF_STATA = 1 << 12, 14
 """Bytes in which a file of Stata lists its parts, and how many these are."""
 
-_TYPES, _TEXTS = 2, 10
+_PLACE_OF_TYPES, _PLACE_OF_TEXTS = 2, 10
 """Which of them are the types of columns, and the shared texts."""
 
 _WIDE_FROM = 118
@@ -93,18 +93,18 @@ def bytes_of_shared_texts(path: Path) -> int:
         if found is None or places < 0:
             return 0
         order = "<" if found[2] == b"LSF" else ">"
-        parts = struct.unpack_from(f"{order}{_PARTS}Q", head, places + len("<map>"))
-        file.seek(parts[_TYPES] + len("<variable_types>"))
-        types = file.read(max(0, min(parts[_TYPES + 1] - file.tell(), _TYPES_BYTES)))
-        columns = sum(one == _SHARED for (one,) in struct.iter_unpack(f"{order}H", types[: len(types) & ~1]))
+        parts = struct.unpack_from(f"{order}{_PARTS_OF_STATA}Q", head, places + len("<map>"))
+        file.seek(parts[_PLACE_OF_TYPES] + len("<variable_types>"))
+        types = file.read(max(0, min(parts[_PLACE_OF_TYPES + 1] - file.tell(), _TYPES_BYTES)))
+        columns = sum(one == _STRL for (one,) in struct.iter_unpack(f"{order}H", types[: len(types) & ~1]))
         about = struct.Struct(f"{order}{'IQBI' if int(found[1]) >= _WIDE_FROM else 'IIBI'}")
-        file.seek(parts[_TEXTS] + len("<strls>"))
-        longest: int = 0
+        file.seek(parts[_PLACE_OF_TEXTS] + len("<strls>"))
+        longest = 0
         while file.read(3) == b"GSO" and len(read := file.read(about.size)) == about.size:
             length = int(about.unpack(read)[3])
             longest = max(longest, length)
             file.seek(length, os.SEEK_CUR)
-    return int(columns * longest)
+    return columns * longest
 
 
 def _blocks(reader: Callable[..., Any], columns: int, shared: int) -> Iterator[Mapping[str, Sequence[Any]]]:
