@@ -43,7 +43,7 @@ _TEXT_BYTES = 1 << 27
 _STRL = 32768
 """Stata's type of texts that several cells may share, strL."""
 
-_HEAD_BYTES, _PARTS_OF_STATA = 1 << 12, 14
+_LISTING_BYTES, _PARTS_OF_STATA = 1 << 12, 14
 """Bytes in which a file of Stata lists its parts, and how many these are."""
 
 _PLACE_OF_TYPES, _PLACE_OF_TEXTS = 2, 10
@@ -88,7 +88,7 @@ def read(path: Path) -> OtherFile:
 def bytes_of_shared_texts(path: Path) -> int:
     """Most bytes of the texts of a row of Stata that other rows may show too, and are in the file once."""
     with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
+        head = file.read(_LISTING_BYTES)
         found, places = _STATA.match(head), head.find(b"<map>")
         if found is None or places < 0:
             return 0
@@ -104,7 +104,7 @@ def bytes_of_shared_texts(path: Path) -> int:
             length = int(about.unpack(read)[3])
             longest = max(longest, length)
             file.seek(length, os.SEEK_CUR)
-    return columns * longest
+    return int(columns * longest)
 
 
 def _blocks(reader: Callable[..., Any], columns: int, shared: int) -> Iterator[Mapping[str, Sequence[Any]]]:
