@@ -116,6 +116,12 @@ SPENDING = ("synthesize", "resume", "simulate")
 """Commands that spend budget in their own process."""
 
 
+_NO_MEMORY = (
+    "expected to find room in memory, got less than this takes; end other programs, use fewer columns or "
+    "coarser bins, or run it on a machine with more"
+)
+
+
 class _Unloaded(TyperCommand):
     """Stands for a command in the list of commands; whoever calls the command loads its module first."""
 
@@ -199,6 +205,10 @@ def main() -> None:
         tell(f"error: {error}", err=True, fg=typer.colors.RED)
         if error.page:
             tell(f"more: {error.page}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        # What other libraries say of it may be a number of rows.
+        tell(f"error: {_NO_MEMORY}", err=True, fg=typer.colors.RED)
         sys.exit(1)
     finally:
         # What is left is to end.

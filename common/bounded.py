@@ -15,6 +15,7 @@ import re
 import stat
 import tomllib
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ _TEXT_PARTS = 1 << 19
 
 _MOST_BYTES_OF_TOML = 1 << 20
 """People write TOML and YAML; reading these takes some hundred times as long as JSON."""
+
+_LONGEST_NUMBER = 1000
+"""Characters of a number in YAML, which may have a base of 60."""
 
 _LONG_KEY = re.compile(rf"""(?<![\w"'.-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 """A key of so many keys, whose time of reading grows with their square."""
@@ -119,14 +123,47 @@ def yaml_of(text: bytes | str) -> Any:
 
     whole = _decode_text(text, _MOST_BYTES_OF_TOML)
     try:
-        # A few aliases of aliases stand for any number of values.
-        if any(isinstance(one, yaml.AliasEvent) for one in yaml.parse(whole, yaml.SafeLoader)):
-            raise ValueError("it has aliases; write what they stand for")
-        return json_of(json.dumps(yaml.safe_load(whole)))
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-    except (yaml.YAMLError, TypeError):
+        return json_of(json.dumps(yaml.load(whole, _bounded_loader())))
+    except (yaml.YAMLError, TypeError, ArithmeticError):
         raise ValueError("it is no YAML, or has values that JSON has not") from None
+
+
+@cache
+def _bounded_loader() -> Any:
+    """What reads YAML within the bounds, and stops where it is beyond one.
+
+    Its time grows with the square of the depth, and of the digits of a number.
+    """
+    import yaml
+
+    class Bounded(yaml.SafeLoader):  # type: ignore[misc]
+        """Raises ValueError for a text beyond a bound."""
+
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            # A few aliases of aliases stand for any number of values.
+            if self.check_event(yaml.AliasEvent):
+                raise ValueError("it has aliases; write what they stand for")
+            self.depth += 1
+            if self.depth > DEEPEST + 1:
+                raise ValueError(_TOO_DEEP)
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+        def construct_scalar(self, node: Any) -> Any:
+            if len(node.value) > _LONGEST_NUMBER and node.tag != "tag:yaml.org,2002:str":
+                raise ValueError(f"it has a number of more than {_LONGEST_NUMBER} characters")
+            return super().construct_scalar(node)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            found = super().construct_mapping(node, deep)
+            if len(found) < len(node.value):
+                raise ValueError("a name stands twice in one place; name each once")
+            return found
+
+    return Bounded
 
 
 def fraction_of(text: str) -> Fraction:

@@ -129,6 +129,19 @@ def test_a_warning_and_an_error_are_one_sentence_each(tmp_path):
     assert said[1][1].startswith("error: records.csv: its first line reads as a record")
 
 
+def test_a_command_without_enough_memory_ends_in_one_sentence_without_what_libraries_say():
+    code = (
+        "import sys, dpmosaic.command as command\n"
+        "def app(): raise MemoryError('Unable to allocate an array with shape (48842,)')\n"
+        "command.app = app\n"
+        "command.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert done.stderr.startswith("error: expected to find room in memory")
+    assert "48842" not in done.stderr
+
+
 def test_help_of_a_party_lists_every_command_once_in_the_order_of_a_day():
     done = CliRunner().invoke(party_commands, ["--help"])
     listed = re.findall(r"^│ ([a-z]+) ", done.output, flags=re.M)

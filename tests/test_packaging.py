@@ -70,7 +70,7 @@ EXTRAS = (
 OF_PACKAGES = {
     *(f"dpmosaic.party.counting.engines.{name}" for name in ("postgres", "spark", "adbc")),
     "dpmosaic.common.processes.cluster",
-    *(f"dpmosaic.common.files.{name}" for name in ("excel", "feather", "surveys")),
+    *(f"dpmosaic.common.files.{name}" for name in ("excel", "feather", "surveys", "unpacking")),
     "dpmosaic.curator.results.survey_files",
 }
 """Modules that need the extra of an engine, of a cluster, or of other files."""

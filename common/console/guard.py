@@ -19,6 +19,8 @@ FORM_TOKEN = "form_token"
 _FORM_SECONDS = 30
 """Time in which a form has to come whole."""
 
+_METHODS = ("GET", "POST")
+_OTHER_METHOD = "This page takes no such request."
 _FORM = "application/x-www-form-urlencoded"
 _HEADERS = {
     "Content-Security-Policy": (
@@ -78,20 +80,22 @@ class Guard:
         await self._app(inner, receive, sending)
 
     def _wrong_place(self, scope: Scope) -> Response | None:
-        """The refusal of a request for another host or place; None if it is for this console."""
+        """The refusal of a request for another host or place, or of another kind; None for all others."""
         if Headers(scope=scope).getlist("host") != [self._authority]:
             return _plain(421, "This console is not served under this name; open the address that was given.")
         if not scope["path"].startswith(self._door.path + "/"):
             return _plain(404, "There is no such page.")
-        return None
+        # A page before the door would answer HEAD as GET, and so use up a token of which nobody sees the
+        # answer.
+        return None if scope["method"] in _METHODS else _plain(405, _OTHER_METHOD)
 
     def _refusal(self, scope: Scope, visitor: Visitor | None, page: str) -> Response | None:
         """The refusal of a request before its body is read; None if it is taken."""
         headers = Headers(scope=scope)
-        if scope["method"] in ("GET", "HEAD"):
+        if scope["method"] == "GET":
             return self._not_allowed(scope, visitor, page)
-        if scope["method"] != "POST" or visitor is None:
-            return _plain(405, "This page takes no such request.")
+        if visitor is None:
+            return _plain(405, _OTHER_METHOD)
         if headers.getlist("origin") != [f"{self._door.scheme}://{self._authority}"]:
             return _plain(403, "The form was sent from another site, and nothing was changed.")
         if headers.get("sec-fetch-site", "same-origin") != "same-origin":

@@ -96,7 +96,7 @@ class SignIn:
 
     def turn_away(self, scope: Scope) -> Response:
         """Leads to the page to sign in; a form is refused."""
-        if scope["method"] in ("GET", "HEAD"):
+        if scope["method"] == "GET":
             return RedirectResponse(SIGN_IN, 303)
         return PlainTextResponse(
             "You are not signed in, and nothing was changed; load the page again.\n", 403

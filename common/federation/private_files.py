@@ -48,7 +48,12 @@ def private_draft(path: Path) -> Iterator[BinaryIO]:
         raise
     if not (draft.exists() and os.path.samestat(written, draft.stat())):
         raise BlockingIOError(errno.EBUSY, "another process writes it too")
-    draft.replace(path)
+    try:
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -97,12 +102,29 @@ def check_protected(path: Path) -> None:
     check_mode(path, path.stat(), 0o022, "change")
 
 
-def check_database(path: Path) -> None:
-    """Refuses a SQLite file that other users can read or write, or such a file beside it.
+def check_one_name(path: Path) -> None:
+    """Refuses a file that has another name, a hard link: what is written under one is not under the other.
 
     Raises:
-        DataError: they can; names the file, the mode and the command that removes it.
+        DataError: it has.
+        OSError: it does not exist.
     """
+    if path.stat().st_nlink > 1:
+        raise DataError(
+            f"expected a file with one name at {path}, got one that has another name too, a hard link; copy "
+            "it with cp, and put the copy in its place"
+        )
+
+
+def check_database(path: Path) -> None:
+    """Refuses a SQLite file that has two names, or that other users can read or write, as files beside it.
+
+    Raises:
+        DataError: names the file, and what to do.
+    """
+    # What SQLite has not written into the file yet is in a file beside the name by which it is open.
+    with contextlib.suppress(FileNotFoundError):
+        check_one_name(path)
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         with contextlib.suppress(FileNotFoundError):
             check_private(file)

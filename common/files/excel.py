@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ..errors import DataError
 from .kinds import OtherFile
+from .unpacking import Unpacked
 
 _ERRORS = ("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
 """What a cell shows whose formula has no value."""
@@ -55,8 +56,10 @@ def read(path: Path) -> OtherFile:
                 "write a name above each column, one row of them, without merged cells"
             )
         columns: list[list[str | None]] = [[] for _ in names]
-        beyond = False
+        beyond, texts = False, Unpacked(path)
         for cells in rows:
+            # A text that many cells show is in the file once.
+            texts.count(sum(len(cell) for cell in cells if cell is not None))
             beyond = beyond or any(cell is not None for cell in cells[len(names) :])
             cells = cells[: len(names)]
             if any(cell is not None for cell in cells):

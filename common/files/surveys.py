@@ -6,7 +6,9 @@ column of numbers, codes that stand for a missing value are missing.
 
 from __future__ import annotations
 
+import os
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
@@ -18,6 +20,7 @@ import pyreadstat
 
 from .kinds import OtherFile
 from .labels import Code, Labels
+from .unpacking import Unpacked
 
 _READERS: Mapping[str, str] = {
     ".sav": "read_sav",
@@ -33,6 +36,26 @@ _WITHOUT_USER_MISSING = (".xpt", ".por")
 
 _CELLS_OF_PYTHON = 1 << 22
 """Cells that are objects of Python at once."""
+
+_TEXT_BYTES = 1 << 27
+"""Bytes of shared texts at once."""
+
+_STRL = 32768
+"""Stata's type of texts that several cells may share, strL."""
+
+_LISTING_BYTES, _PARTS_OF_STATA = 1 << 12, 14
+"""Bytes in which a file of Stata lists its parts, and how many these are."""
+
+_PLACE_OF_TYPES, _PLACE_OF_TEXTS = 2, 10
+"""Which of them are the types of columns, and the shared texts."""
+
+_WIDE_FROM = 118
+"""The first format that numbers shared texts with 64 bits."""
+
+_TYPES_BYTES = 1 << 18
+"""What the types of the most columns of Stata take."""
+
+_STATA = re.compile(rb"<stata_dta><header><release>(\d{3})</release><byteorder>(LSF|MSF)</byteorder>")
 
 _DATE = re.compile(
     r"%t?d.*|[AEJS]?DATE\d*|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?\d*|[BE]8601DA[\d.]*", re.IGNORECASE
@@ -54,13 +77,39 @@ def read(path: Path) -> OtherFile:
     _, about = reader(metadataonly=True)
     labels = _labels(about, _catalogue(path))
     kinds = {name: _kind(about, name, labels.get(name)) for name in about.column_names}
-    tables = [_table(block, kinds, labels) for block in _blocks(reader, len(kinds))]
+    shared = bytes_of_shared_texts(path) if suffix == ".dta" else 0
+    unpacked, tables = Unpacked(path), []
+    for block in _blocks(reader, len(kinds), shared):
+        tables.append(_table(block, kinds, labels))
+        unpacked.count_texts(tables[-1])
     return OtherFile(pa.concat_tables(tables), labels)
 
 
-def _blocks(reader: Callable[..., Any], columns: int) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """The rows in blocks, at least one."""
-    rows, first = max(1, _CELLS_OF_PYTHON // max(1, columns)), 0
+def bytes_of_shared_texts(path: Path) -> int:
+    """Most bytes of the texts of a row of Stata that other rows may show too, and are in the file once."""
+    with path.open("rb") as file:
+        head = file.read(_LISTING_BYTES)
+        found, places = _STATA.match(head), head.find(b"<map>")
+        if found is None or places < 0:
+            return 0
+        order = "<" if found[2] == b"LSF" else ">"
+        parts = struct.unpack_from(f"{order}{_PARTS_OF_STATA}Q", head, places + len("<map>"))
+        file.seek(parts[_PLACE_OF_TYPES] + len("<variable_types>"))
+        types = file.read(max(0, min(parts[_PLACE_OF_TYPES + 1] - file.tell(), _TYPES_BYTES)))
+        columns = sum(one == _STRL for (one,) in struct.iter_unpack(f"{order}H", types[: len(types) & ~1]))
+        about = struct.Struct(f"{order}{'IQBI' if int(found[1]) >= _WIDE_FROM else 'IIBI'}")
+        file.seek(parts[_PLACE_OF_TEXTS] + len("<strls>"))
+        longest = 0
+        while file.read(3) == b"GSO" and len(read := file.read(about.size)) == about.size:
+            length = int(about.unpack(read)[3])
+            longest = max(longest, length)
+            file.seek(length, os.SEEK_CUR)
+    return int(columns * longest)
+
+
+def _blocks(reader: Callable[..., Any], columns: int, shared: int) -> Iterator[Mapping[str, Sequence[Any]]]:
+    """The rows in blocks, at least one; `shared` is that of texts which many rows show, in bytes."""
+    rows, first = max(1, min(_CELLS_OF_PYTHON // max(1, columns), _TEXT_BYTES // max(1, shared))), 0
     while True:
         block, _ = reader(row_offset=first, row_limit=rows)
         read = len(next(iter(block.values()), ()))

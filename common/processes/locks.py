@@ -116,7 +116,9 @@ def turn_at(path: Path) -> Iterator[None]:
                 yield
                 return
         finally:
-            os.close(descriptor)
+            # Nothing was written by it, and the lock ends in any case.
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
 
 def _lock_byte(file: int) -> bool:

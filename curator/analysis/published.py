@@ -29,13 +29,11 @@ from ..results.frames import typed_frame, typed_values
 from ..results.models import load_model
 from ..results.other_files import read_other_rows
 from ..results.outputs import MODEL, PEOPLE, STORAGE
+from ..results.parquet_files import read_parquet
 from ..results.raw_frames import encode_frame, values_in
 from ..results.spreadsheets import without_apostrophes
 from ..results.storage import Library, TableStorage, load_storage, shown_frame
 from ..results.table_format import TableFormat
-
-_CELLS_IN_ANY_CASE, _CELLS_IN_A_BYTE = 1 << 24, 100
-"""Cells of a Parquet file that are read in any case, and most cells in one of its bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,13 +230,9 @@ def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.Dat
     """
     with _of_a_stranger(path):
         if path.suffix == f".{TableFormat.PARQUET}":
-            with pq.ParquetFile(path) as file:
-                about = file.metadata
-                cells = about.num_rows * about.num_columns
-                if cells > max(_CELLS_IN_ANY_CASE, _CELLS_IN_A_BYTE * path.stat().st_size):
-                    raise ValueError("more rows than a file of this size holds")
-                names = pd.DataFrame(columns=file.schema_arrow.names, dtype=object)
-            return names if names_only else pd.read_parquet(path, engine="pyarrow")
+            if names_only:
+                return pd.DataFrame(columns=pq.read_schema(path).names, dtype=object)
+            return read_parquet(path)
         if path.suffix in OTHER_SUFFIXES:
             return read_other_rows(path, domain.columns)
         some = {"nrows": 0} if names_only else {}

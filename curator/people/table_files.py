@@ -26,6 +26,7 @@ from ..results.csv_files import join_cells, write_csv
 from ..results.frames import typed_values
 from ..results.other_files import read_other_rows, read_public, write_other_file
 from ..results.outputs import PEOPLE, formula_note, warning_beside
+from ..results.parquet_files import read_parquet
 from ..results.raw_frames import values_in
 from ..results.row_forms import header_of, text_cells
 from ..results.row_values import DECODED_ROWS
@@ -272,13 +273,16 @@ def _told_if_another(path: Path) -> Iterator[None]:
     try:
         with np.errstate(invalid="raise", over="raise"):
             yield
-    except (OSError, LookupError, TypeError, ValueError, ArithmeticError, pa.ArrowException):
+    except DataError:
+        raise
+    # Whatever the content of a table makes pandas or pyarrow raise.
+    except Exception:
         raise DataError(f"{path}: expected a table of this release, found another; restore it") from None
 
 
 def _read(path: Path, family: Family, table: Kin, spreadsheet_safe: bool) -> pd.DataFrame:
     if path.suffix == f".{TableFormat.PARQUET}":
-        return pd.read_parquet(path)
+        return read_parquet(path)
     if path.suffix == f".{TableFormat.CSV}":
         rows = pd.read_csv(path, dtype=object, keep_default_na=False)
         if spreadsheet_safe:

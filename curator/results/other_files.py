@@ -17,6 +17,7 @@ from ...common.errors import DataError, MosaicError
 from ...common.extras import require_extra
 from ...common.files.kinds import read_other_file
 from ...common.files.labels import Labels
+from .parquet_files import read_parquet
 from .table_format import TableFormat
 
 _SHEET_ROWS = 2**20 - 1
@@ -114,7 +115,7 @@ def read_public(path: Path, columns: Sequence[str] = (), exactly: bool = False) 
     """
     try:
         if path.suffix == f".{TableFormat.PARQUET}":
-            return pd.read_parquet(path)
+            return read_parquet(path)
         if path.suffix == f".{TableFormat.CSV}":
             rows = pd.read_csv(path, dtype=object, keep_default_na=False, na_values=[""])
             return with_types(rows, exactly)
@@ -124,7 +125,7 @@ def read_public(path: Path, columns: Sequence[str] = (), exactly: bool = False) 
             return with_types(rows.astype(object), exactly) if path.suffix == f".{TableFormat.XLSX}" else rows
     except MosaicError:
         raise
-    except (OSError, ValueError, pd.errors.ParserError):
+    except (OSError, ValueError, pd.errors.ParserError, pa.ArrowException):
         pass
     kinds = ", ".join(f".{kind}" for kind in TableFormat)
     raise DataError(

@@ -7,11 +7,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.files.unpacking import check_parquet
 
 _GROUP_CELLS = 2**24
 """Cells of a row group; it bounds temporary memory."""
@@ -38,6 +40,17 @@ def write_parquet(
             writer.add_key_value_metadata(metadata)
         for table in chain([first], waiting):
             writer.write_table(table)
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Reads a Parquet file that somebody else may have written.
+
+    Raises:
+        DataError: its rows would take far more memory than the file has bytes, or hold lists.
+        pa.ArrowException: it is another file.
+    """
+    check_parquet(path)
+    return pd.read_parquet(path, engine="pyarrow")
 
 
 def in_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:

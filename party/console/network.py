@@ -87,7 +87,7 @@ def may(visitor: Visitor, method: str, page: str) -> bool:
         method: of HTTP.
         page: its path.
     """
-    if method not in ("GET", "HEAD"):
+    if method != "GET":
         return visitor.decides
     return visitor.repairs or page.rstrip("/") != "/health"
 

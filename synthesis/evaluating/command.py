@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -120,6 +121,7 @@ def evaluate(
     from ...simulations.evaluation.values.values import Values
 
     issued = None if certificate is None else _certificate_of(certificate, stated)
+    _check_unpacked(synthetic)
     # The real table may hold what the release has not learned.
     known = comparable(stated, learned)
     rows, made_up = Values.read(real, known, header=header), Values.read(synthetic, known)
@@ -145,6 +147,22 @@ def evaluate(
         tell(json.dumps(found.to_json()))
     else:
         _show(Terminal(), found)
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuses a synthetic table, which somebody else may have made, that takes far more memory than its file.
+
+    Raises:
+        DataError: it does; files of other kinds than Parquet are refused when they are read.
+    """
+    import pyarrow as pa
+
+    from ...common.files.unpacking import check_parquet
+
+    if path.suffix.lower() == ".parquet":
+        # What is none is said where it is read.
+        with suppress(OSError, pa.ArrowException):
+            check_parquet(path)
 
 
 def _parts_of(folder: Path) -> tuple[Path, Domain | None, tuple[str, ...]]:

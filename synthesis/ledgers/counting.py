@@ -97,7 +97,7 @@ def counted_release(
     if kept.folder is not None:
         # Whoever goes on from a copy of the folder as it was before does not have this turn.
         turns, last = kept.take_turn()
-        charge(tuple(after), replace(one, turn=last), turns)
+        charge(tuple(after), replace(one, turn=last), turns, drawn=True)
 
 
 def _charge(

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...common.bounded import fraction_of, json_of, read_bytes
 from ...common.errors import BudgetError, DataError
-from ...common.federation.private_files import write_private
+from ...common.federation.private_files import check_one_name, write_private
 from ...common.forms.several import Either, ListOf
 from ...common.forms.tables import Key, Table
 from ...common.forms.values import Choice, Null, Number, Text, Truth, whole
@@ -160,10 +160,11 @@ class Ledger:
             OSError: there is no ledger, and none can be made.
             DataError: there is one that cannot be changed.
         """
-        existed = self.path.exists()
+        existed = self._may_exist()
         with contextlib.ExitStack() as turn:
             try:
                 turn.enter_context(turn_at(self.path))
+                check_one_name(self.path)
             except OSError as cause:
                 if existed:
                     raise DataError(
@@ -174,8 +175,20 @@ class Ledger:
             try:
                 yield
             finally:
-                if self.path.exists() and not self.path.stat().st_size:
-                    self.path.unlink()
+                # What is left of it is an empty file, which says nothing.
+                with contextlib.suppress(OSError):
+                    if not self.path.stat().st_size:
+                        self.path.unlink()
+
+    def _may_exist(self) -> bool:
+        """Whether there is a file, or the system does not tell."""
+        try:
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            pass
+        return True
 
     def write(self, content: Content) -> None:
         """Replaces the file, whole or not at all, and waits for the disk; within `changing`.
@@ -196,6 +209,11 @@ class Ledger:
                 f"cannot write {self.path}: {cause}; make room for it, or give another"
             ) from cause
 
+    def put_back(self, content: Content) -> None:
+        """Writes what it said before a change that failed, if it can be written; within `changing`."""
+        with contextlib.suppress(DataError):
+            self.write(content)
+
     def rows(self, salt: str) -> str:
         """A digest of the rows, which says something only to whoever has the salt; empty for no tables."""
         if not self.tables:
@@ -208,7 +226,12 @@ class Ledger:
 
 
 def charge(
-    ledgers: Sequence[Ledger], one: Spent, turns: Collection[str] = (), earlier: Sequence[Spent] = ()
+    ledgers: Sequence[Ledger],
+    one: Spent,
+    turns: Collection[str] = (),
+    earlier: Sequence[Spent] = (),
+    *,
+    drawn: bool = False,
 ) -> dict[Ledger, Content]:
     """Writes a release into all of its ledgers before it begins; or into none, if a limit does not allow it.
 
@@ -217,6 +240,7 @@ def charge(
         one: the release.
         turns: see `Content.going_on`.
         earlier: releases that it continues, which may be of a file or a data frame with another ledger.
+        drawn: whether it has drawn noise, so that it stays counted wherever it could be written.
 
     Returns:
         What each ledger says after it, of those that can be made.
@@ -233,16 +257,21 @@ def charge(
             with contextlib.suppress(OSError):
                 waiting.enter_context(ledger.changing())
                 after[ledger] = ledger.read()
+        before = dict(after)
         for ledger, content in after.items():
-            known = {other.release_id for other in content.spent}
-            for before in earlier:
-                if before.release_id not in known:
-                    content = content.with_release(before, ledger.path)
+            known = {spent.release_id for spent in content.spent}
+            for other in earlier:
+                if other.release_id not in known:
+                    content = content.with_release(other, ledger.path)
             after[ledger] = content.going_on(one, turns) or content.with_release(
                 replace(one, rows=ledger.rows(content.salt)), ledger.path
             )
-        for ledger, content in after.items():
-            ledger.write(content)
+        with contextlib.ExitStack() as undoing:
+            for ledger, content in after.items():
+                if not drawn:
+                    undoing.callback(ledger.put_back, before[ledger])
+                ledger.write(content)
+            undoing.pop_all()
     return after
 
 

@@ -91,6 +91,26 @@ TOML_BOMBS = {
 }
 
 
+YAML_BOMBS = {
+    "not UTF-8": b"\xff: 1",
+    "deep lists": b"[" * (1 << 20),
+    "deep lists in lines": b"- " * (1 << 19),
+    "deep keys": b"? " * (1 << 19),
+    "deep objects": b"{a: " * (1 << 18),
+    "a number with a base of 60": b"a: 1" + b":59" * 300_000,
+    "a fraction with a base of 60": b"a: 1" + b":59" * 3_000 + b".5",
+    "a long whole number": b"a: 0x" + b"f" * 1_000_000,
+    "a long whole number in quotes": b"a: !!int '1" + b":59" * 300_000 + b"'",
+    "aliases of aliases": b"a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]",
+    "a name twice": b"a: 2\na: 3",
+    "a name twice as text": b"1: 2\n'1': 3",
+    "an object of Python": b"a: !!python/object/apply:os.getcwd []",
+    "infinity": b"a: .inf",
+    "more bytes than are read": b"#" * (2 << 20),
+    "marks and escapes": b'"\\e]0;x\\a\\u202E": 0',
+}
+
+
 @pytest.fixture
 def bounded_memory():
     """Fails a test that takes more than `MORE_BYTES` of memory."""
@@ -131,6 +151,15 @@ def test_a_json_bomb_ends_in_one_sentence(tmp_path, reader, bomb):
 def test_a_toml_bomb_ends_in_one_sentence(tmp_path, reader, bomb):
     (tmp_path / "file.toml").write_bytes(TOML_BOMBS[bomb])
     refused(TOML[reader], tmp_path / "file.toml")
+
+
+@pytest.mark.usefixtures("bounded_memory")
+@pytest.mark.parametrize("bomb", YAML_BOMBS)
+def test_a_yaml_bomb_ends_in_one_sentence_and_in_seconds(tmp_path, bomb):
+    (tmp_path / "file.yaml").write_bytes(YAML_BOMBS[bomb])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    refused(Domain.load, tmp_path / "file.yaml")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 8
 
 
 @pytest.mark.parametrize(("reader", "read"), [*(JSON | TOML).items()])
@@ -406,8 +435,14 @@ GUARDED = {
     "json.load": set(),
     "tomllib.loads": {"common/bounded.py"},
     "tomllib.load": set(),
+    "yaml.load": {"common/bounded.py"},
+    "yaml.safe_load": set(),
     "np.load": {"curator/pgm/archive.py"},
     "zipfile.ZipFile": {"curator/pgm/archive.py", "common/files/excel.py"},
+    "pd.read_parquet": {"curator/results/parquet_files.py"},
+    "pq.read_table": set(),
+    "feather.read_table": {"common/files/feather.py"},
+    "openpyxl.load_workbook": {"common/files/excel.py"},
     "tarfile.open": {"party/operating/backup.py"},
     "pickle.loads": set(),
     "pickle.load": set(),
@@ -423,7 +458,7 @@ CALLS = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, GUARDED))})\(")
 
 def test_nothing_reads_files_or_prints_beside_what_is_guarded():
     found = {name: set() for name in GUARDED}
-    for folder in ("common", "curator", "party", "simulations"):
+    for folder in ("common", "curator", "party", "simulations", "synthesis"):
         for path in (SOURCE / folder).rglob("*.py"):
             for name in CALLS.findall(path.read_text(encoding="utf-8")):
                 found[name].add(path.relative_to(SOURCE).as_posix())

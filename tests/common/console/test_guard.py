@@ -86,6 +86,13 @@ def test_another_token_does_not_enter_and_leaves_the_address_alive(client, token
     assert client.enter()[0] == 200
 
 
+@pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_no_other_method_uses_the_address_up(client, method):
+    status, headers, _ = client.ask(method, client.entrance, Origin=f"http://{client.authority}")
+    assert (status, headers["Set-Cookie"]) == (405, None)
+    assert client.enter()[0] == 200
+
+
 def test_nobody_sees_a_page_before_entering_or_with_another_cookie(client):
     assert client.get("/")[0] == 403
     client.enter()

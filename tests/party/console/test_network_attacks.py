@@ -138,6 +138,15 @@ def test_no_other_method_decides(ada, past, method):
     assert decisions(past) == []
 
 
+def test_no_other_method_signs_in_or_takes_an_attempt(ada, provider):
+    begun = Browser(f"https://{ada.authority}", ada.context)
+    for method in ("HEAD", "PUT", "OPTIONS"):
+        for path in ("/sign-in/start", "/sign-in/back?state=x&code=x"):
+            status, headers, _ = begun.ask(method, path)
+            assert (status, headers["Set-Cookie"], headers["Location"]) == (405, None, None)
+    assert begun.sign_in(provider)[0] == 200
+
+
 def test_every_reply_forbids_other_resources_frames_scripts_and_copies(ada):
     replies = [ada.get(path) for path in (*PATHS, *OPEN, "/nothing", "/sign-in/back", "/sign-in/start")]
     replies += [ada.get("/", Host="evil.example"), ada.get("/", Cookie=None), ada.post("/x")]
