@@ -113,20 +113,21 @@ def fixed_decimals(profile: Profile) -> str:
     notation = Notation(profile.notation)
     if profile.kind != "VARCHAR" or not profile.distinct:
         return profile.notation
-    if notation.magnitudes:
-        return _magnitudes(notation, profile.texts.tolist()).pattern
     texts = profile.texts.tolist()
-    if notation == PLAIN and any(map(_BARE.fullmatch, texts)):
-        return PLAIN.pattern if all(map(_BARE.fullmatch, texts)) or any(map(_ZEROS.search, texts)) else "{:g}"
-    if notation.plain and all(map(_EXPONENT.fullmatch, profile.texts)):
-        read = [match for text in profile.texts if (match := _EXPONENT.fullmatch(text))]
+    if notation.magnitudes:
+        return _magnitudes(notation, texts).pattern
+    bare = sum(_BARE.fullmatch(text) is not None for text in texts)
+    if notation == PLAIN and bare:
+        return PLAIN.pattern if bare == len(texts) or any(map(_ZEROS.search, texts)) else "{:g}"
+    read = [match for match in map(_EXPONENT.fullmatch, texts) if match]
+    if notation.plain and len(read) == len(texts):
         most = max(len(match["decimals"] or "") for match in read)
         return Notation(f"{{:{read[0]['exponent']}}}").with_decimals(min(most, 9)).pattern
     mark = "," if notation.decimal_comma else "."
     written = re.compile(
         rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"
     )
-    found = {match and match[1] for match in map(written.fullmatch, profile.texts)}
+    found = {match and match[1] for match in map(written.fullmatch, texts)}
     lengths = {len(decimals or "") for decimals in found}
     least = 2 if notation.plain else 1
     if (

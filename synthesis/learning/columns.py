@@ -28,13 +28,13 @@ from .kind import Numbers, Times
 from .ranges import Range
 
 OTHER = "other"
+"""The category of texts that too few rows have."""
 
 _ISO_8601 = (
     *("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"),
     *(f"%Y-%m-%dT%H:%M:%S{fraction}{OFFSET}" for fraction in ("", ".%f")),
 )
 """Formats of times that are written so without naming it."""
-"""The category of texts that too few rows have."""
 
 BLANKS = tuple(text for text in NOT_AVAILABLE if text)
 """Texts that stand for a missing value where they are not listed."""

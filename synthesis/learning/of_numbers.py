@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.binning.lattice import Lattice
-from ...common.data.binning.rounded import SIZES, Rounded, count_round, places_of, roundness_of, units_of
+from ...common.data.binning.rounded import (
+    SIZES,
+    Rounded,
+    are_rounder,
+    count_round,
+    places_of,
+    roundness_of,
+    units_of,
+)
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
@@ -219,9 +227,10 @@ def _roundness(
     chain = [divisor / 10 ** _decimals_counted(kind) for divisor in _DIVISORS]
     usual = units_of(np.array([chain[0]]), lattice)
     usual = tuple(one for one in usual if one > chain[-1] or kind.decimals is not None)
-    seen = np.zeros((len(SIZES), len(usual) + 1))
-    np.add.at(seen[0], places_of(np.array(chain), usual), rounding.above_noise(PRESENT)[: len(chain)])
-    if not roundness_of(seen, usual, lattice, PRESENT * rounding.sigma):
+    seen = np.bincount(
+        places_of(np.array(chain), usual), rounding.above_noise(PRESENT)[: len(chain)], len(usual) + 1
+    ).astype(np.float64)
+    if not seen.any() or not are_rounder(seen, usual, lattice):
         return ()
     units = units_of(np.array([found.low, found.high]), lattice)
     if not units:

@@ -125,7 +125,7 @@ def roundness_of(
         least: rows that say something of a size; one of fewer is put together with the next.
         noise: counts up to this are none.
     """
-    finest = 0.0 if lattice is None else lattice.unit
+    finest = _finest(lattice)
     known = [(0.0, np.zeros(len(units) + 1))]
     for size, row in zip(SIZES, np.where(counts > noise, counts, 0.0), strict=True):
         begin, summed = known[-1] if known[-1][1].any() or len(known) == 1 else (size, known[-1][1])
@@ -142,8 +142,28 @@ def roundness_of(
         else:
             found.append((size, row))
     rounded = tuple(_of_counts(size, row, units, finest) for size, row in found)
-    rounder = (drawn_shares(one.units, np.array(one.shares), finest).sum() for one in rounded)
-    return rounded if any(share >= _OFTEN for share in rounder) else ()
+    return rounded if any(_is_rounder(one, finest) for one in rounded) else ()
+
+
+def are_rounder(counts: NDArray[np.float64], units: Sequence[float], lattice: Lattice | None) -> bool:
+    """Whether numbers of all sizes together are rounder than by chance.
+
+    Args:
+        counts: of rows by unit, some of them positive, shape (units + 1,).
+        units: of the counts.
+        lattice: of which all numbers are multiples.
+    """
+    finest = _finest(lattice)
+    return _is_rounder(_of_counts(0.0, counts, units, finest), finest)
+
+
+def _finest(lattice: Lattice | None) -> float:
+    """The unit of which all numbers are multiples; 0 if they may be any."""
+    return 0.0 if lattice is None else lattice.unit
+
+
+def _is_rounder(one: Rounded, finest: float) -> bool:
+    return bool(drawn_shares(one.units, np.array(one.shares), finest).sum() >= _OFTEN)
 
 
 def _of_counts(size: float, counts: NDArray[np.float64], units: Sequence[float], finest: float) -> Rounded:
@@ -203,7 +223,7 @@ def round_off(
     rounded: Sequence[Rounded],
     reach: NDArray[np.float64],
     counts: NDArray[np.number[Any]],
-    finest: float,
+    lattice: Lattice | None,
     rng: np.random.Generator,
 ) -> None:
     """Rounds numbers within their cells, until so many of each size are multiples of each unit.
@@ -217,14 +237,14 @@ def round_off(
         rounded: by size, increasing.
         reach: the smallest and the largest value of each cell, shape (n, 2).
         counts: records of each cell, shape (n,).
-        finest: see `drawn_shares`.
+        lattice: of which all numbers are multiples.
         rng: chooses numbers.
     """
     sizes = [one.size for one in rounded]
     single = reach[:, 0] >= reach[:, 1]
     of_cells = np.searchsorted(sizes, np.abs(reach.mean(axis=1)), "right") - 1
     of_numbers = np.searchsorted(sizes, np.abs(numbers), "right") - 1
-    ranks = rng.random(len(numbers))
+    ranks, farthest = rng.random(len(numbers)), np.abs(reach).max(axis=1)
     for place, one in enumerate(rounded):
         mass = np.where(of_cells == place, counts, 0.0)
         wide = float(mass[~single].sum())
@@ -236,12 +256,12 @@ def round_off(
         left /= max(1.0, left.sum())
         rows = np.flatnonzero((of_numbers == place) & ~single[codes])
         begins = np.zeros(len(reach))
-        for unit, share in zip(one.units, drawn_shares(one.units, left, finest), strict=True):
-            lattice = Lattice(unit)
+        for unit, share in zip(one.units, drawn_shares(one.units, left, _finest(lattice)), strict=True):
+            multiples = Lattice(unit)
             # Beyond these numbers floats do not tell multiples apart.
-            exact = np.abs(reach).max(axis=1) <= LARGEST_WHOLE * unit
+            exact = farthest <= LARGEST_WHOLE * unit
             near = np.where(exact[:, None], reach, 0.0)
-            first, last = lattice.first_from(near[:, 0]), lattice.last_to(near[:, 1])
+            first, last = multiples.first_from(near[:, 0]), multiples.last_to(near[:, 1])
             holding = ~single & exact & (first <= last)
             ends = begins + np.where(holding, share * wide / max(float(mass[holding].sum()), 1e-300), 0.0)
             cells = codes[rows]
@@ -249,5 +269,5 @@ def round_off(
             cells = codes[chosen]
             least, most = reach[cells].T
             ahead = (numbers[chosen] - least) / (most - least) * (last - first + 1)[cells]
-            numbers[chosen] = lattice.values(np.minimum(first[cells] + np.floor(ahead), last[cells]))
+            numbers[chosen] = multiples.values(np.minimum(first[cells] + np.floor(ahead), last[cells]))
             begins = ends

@@ -123,8 +123,7 @@ class Spread:
         if self.lattice is None:
             numbers = self._cut(numbers, codes)
         if self.rounded:
-            finest = 0.0 if self.lattice is None else self.lattice.unit
-            round_off(numbers, codes, self.rounded, self.reach, counts, finest, rng)
+            round_off(numbers, codes, self.rounded, self.reach, counts, self.lattice, rng)
         return numbers
 
     def _cut(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -135,7 +134,7 @@ class Spread:
         numbers[alike] = self._cut_by_cells(numbers[alike], codes[alike])
         sizes = np.maximum(np.abs(numbers[~alike]), 10.0**-_MOST_DECIMALS)
         digits = np.clip(_OF_MAGNITUDE - np.floor(np.log10(sizes)), -_MOST_DECIMALS, _MOST_DECIMALS)
-        times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        times, over = _powers_of_ten(digits)
         cut = np.floor(numbers[~alike] * times / over) * over / times
         numbers[~alike] = np.clip(cut, *self.reach[codes[~alike]].T)
         return numbers
@@ -223,7 +222,7 @@ class Spread:
         widths = np.maximum(_OF_BIN * (most - least)[wide], np.finfo(np.float64).tiny)
         digits[wide] = -np.floor(np.log10(widths) + _LOGARITHM_ERROR)
         digits = np.minimum(digits, _MOST_DECIMALS)
-        times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        times, over = _powers_of_ten(digits)
         first, last = np.ceil(least * times / over), np.floor(most * times / over)
         first += first * over / times < least
         last -= last * over / times > most
@@ -327,6 +326,11 @@ class Spread:
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
         least, most = self.reach[self._wide].T
         return self.scale.of(least - half), self.scale.of(most + half)
+
+
+def _powers_of_ten(digits: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two whole numbers each, of which the second over the first is the unit of so many decimals."""
+    return 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
 
 
 def _multiples(lattice: Lattice, low: float, high: float) -> tuple[float, float]:
