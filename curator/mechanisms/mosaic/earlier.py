@@ -36,6 +36,7 @@ from ..parts.contingency import (
 from .components import SCALES, Array, Component, log_prior_around
 from .effects import Effect
 from .observed import Prediction
+from .one_way import is_short, sticky_levels
 from .settings import SETTINGS
 
 _DRIFTS = np.geomspace(1e-3, 0.2, 24)
@@ -170,6 +171,10 @@ class EarlierTable:
             near.append(Component(_profile(roots), values - start, noise, share))
             even = Component(_profile(np.ones_like(roots)), near[-1].away, noise, share)
             far.append(float(np.logaddexp.reduce(even.log_likelihood(scales) + _FAR)))
+            if not is_short(values):
+                # As they would be estimated without this table.
+                chain = share * sticky_levels(values, variances)[-1]
+                far[-1] = float(np.logaddexp(far[-1], chain)) - math.log(2)
             floors.append(self._sampling(clique, start, records))
         logs = [component.log_likelihood(scales) for component in near]
         ratios = [

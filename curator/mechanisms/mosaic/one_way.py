@@ -76,7 +76,7 @@ def denoise(noisy: Sequence[tuple[Array, Array]], total: float) -> list[tuple[Ar
 
 
 def _long(noisy: Array, variances: Array, total: float) -> tuple[Array, Array]:
-    means, left = sticky_levels(noisy, variances)
+    means, left, _ = sticky_levels(noisy, variances)
     return onto_simplex(means, total, np.ones(len(noisy))), left
 
 
@@ -205,7 +205,7 @@ def _evidence(tilts: Array, found: _Moments, total: float) -> Array:
     return np.asarray(joint - constants - (count * a - 1) * math.log(total))
 
 
-def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
+def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array, float]:
     """Posterior means and variances under a Markov chain: a count keeps its level or jumps to another.
 
     The distribution of levels and the probability of staying are learned from the noisy counts by expectation
@@ -216,13 +216,18 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
     Args:
         noisy: counts plus Gaussian noise, shape (n,).
         variances: variances of the noise, shape (n,); positive.
+
+    Returns:
+        Means and variances, shape (n,) each; the log-likelihood of the noisy counts, without
+        a factor of (2 pi)^(-n / 2).
     """
     levels = _levels(noisy, math.sqrt(float(np.median(variances))))
     # In place, because it may be large.
     likelihood = noisy[:, None] - levels
     likelihood *= likelihood
     likelihood /= -2 * variances[:, None]
-    likelihood -= likelihood.max(axis=1, keepdims=True)
+    top = likelihood.max(axis=1, keepdims=True)
+    likelihood -= top
     np.exp(likelihood, out=likelihood)
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
@@ -235,7 +240,8 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
         before = score
     # If levels are far apart relative to the noise, a count may have no level within four deviations.
     lost = (means - noisy) ** 2 > 4**2 * variances
-    return np.where(lost, noisy, means), np.where(lost, variances, left)
+    score += float((top[:, 0] - 0.5 * np.log(variances)).sum())
+    return np.where(lost, noisy, means), np.where(lost, variances, left), score
 
 
 def _levels(noisy: Array, sigma: float) -> Array:
