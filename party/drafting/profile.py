@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from ...common.forms.notation import LAKHS, PLAIN, Notation
 from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
-from ..sources.sql import quote
+from ..sources.sql import as_key, quote
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
@@ -142,14 +142,16 @@ class Rows:
     Attributes:
         source: the file.
         connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
+        places: the place of each column that it has, by name.
     """
 
     source: Queried
     connection: duckdb.DuckDBPyConnection
+    places: Mapping[str, int]
 
     @classmethod
-    def of(cls, source: Queried) -> Rows:
-        """Reads all rows; instants are in UTC.
+    def of(cls, source: Queried, only: Collection[str] = ()) -> Rows:
+        """Reads all rows, of these columns if they are named; instants are in UTC.
 
         Raises:
             DataError: the file cannot be read, or has no columns or no rows.
@@ -158,10 +160,11 @@ class Rows:
             raise DataError(f"{source.name} has no columns; an empty table has nothing to draft from")
         connection = source.connect()
         kinds = source.query(connection, "DESCRIBE file")["column_type"]
-        columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]
-        named = ", ".join(f"{column} AS c{place}" for place, column in enumerate(columns))
+        places = {name: k for k, name in enumerate(source.columns()) if not only or name in only}
+        columns = {k: in_utc(f"c{k}") if kinds[k] == ZONED else f"c{k}" for k in places.values()}
+        named = ", ".join(f"{column} AS c{place}" for place, column in columns.items())
         source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
-        rows = cls(source, connection)
+        rows = cls(source, connection, places)
         if not rows.count:
             raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
         return rows
@@ -178,18 +181,24 @@ class Rows:
             blanks: texts that are missing values.
         """
         kinds = self.source.query(self.connection, "DESCRIBE file")["column_type"]
-        for place, name in enumerate(self.source.columns()):
+        for name, place in self.places.items():
             yield self._profile(name, place, str(kinds[place]), blanks)
 
     def sample(self, count: int) -> dict[str, NDArray[np.object_]]:
         """The cells of every n-th row as texts, by column; None where they are missing."""
-        names = self.source.columns()
-        cells = ", ".join(f"c{place}::VARCHAR AS c{place}" for place in range(len(names)))
         step = max(1, -(-self.count // count))
-        found = self.source.query(self.connection, f"SELECT {cells} FROM rows WHERE rowid % {step} = 0")
-        return {
-            name: np.ma.filled(found[f"c{place}"].astype(object), None) for place, name in enumerate(names)
-        }
+        return self._texts([*self.places], f"WHERE rowid % {step} = 0")
+
+    def sought(self, key: str, keys: NDArray[np.object_]) -> dict[str, NDArray[np.object_]]:
+        """The cells of the row of each of these keys as `sample` gives them; None for a key of no row."""
+        self.connection.register("keys", {"k": keys, "place": np.arange(len(keys))})
+        rows = f"RIGHT JOIN keys ON {as_key(f'c{self.places[key]}')} = {as_key('keys.k')} ORDER BY place"
+        return self._texts([name for name in self.places if name != key], rows)
+
+    def _texts(self, names: Sequence[str], which: str) -> dict[str, NDArray[np.object_]]:
+        cells = ", ".join(f"c{self.places[name]}::VARCHAR AS c{self.places[name]}" for name in names)
+        found = self.source.query(self.connection, f"SELECT {cells} FROM rows {which}")
+        return {name: np.ma.filled(found[f"c{self.places[name]}"].astype(object), None) for name in names}
 
     def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
         absent = "nan" if kind in _FLOATS else ""
