@@ -46,6 +46,7 @@ def query(
     require_extra("curator")
     from .analysis.release import load
     from .people.release import load_people
+    from .results.csv_files import csv_text
     from .results.outputs import PEOPLE
 
     held = load_people(release) if (release / PEOPLE).is_file() else load(release)
@@ -53,9 +54,9 @@ def query(
     if json_output:
         tell(json.dumps(answered.to_json()))
     elif csv_file == _PRINTED:
-        write(answered.frame.to_csv(index=False))
+        write(csv_text(answered.frame))
     elif csv_file is not None:
-        write_text(csv_file, answered.frame.to_csv(index=False))
+        write_text(csv_file, csv_text(answered.frame))
         tell(f"{len(answered.rows)} rows written to {csv_file}")
     else:
         _print(answered)

@@ -15,6 +15,7 @@ from ..curator.analysis.release import Release
 from ..curator.analysis.release import load as read_release
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.mosaic.mosaic import Mosaic
+from ..simulations.tables.arrow_tables import rereadable
 from ..simulations.tables.frames import RawTable, Source, digest_of, load, raw_table
 
 PriorLike: TypeAlias = Release | Source
@@ -57,10 +58,11 @@ class Prior:
                 "prior: expected a private release or its folder, got another table; if it is public or made "
                 "from a release, say so with prior_is_public, and never give private rows"
             )
-        rows = prior.table if isinstance(prior, Release) else prior
-        if rows is data or _same_file(rows, data):
+        rows = rereadable(prior.table if isinstance(prior, Release) else prior)
+        known = cls(rows, raw_table(rows))
+        if known.digest() == _digest(data):
             raise DataError("prior: expected another table than the real one, got that; leave the prior out")
-        return cls(rows, raw_table(rows))
+        return known
 
     def check_columns(self, names: Collection[str]) -> None:
         """Refuses a prior that lacks columns.
@@ -91,10 +93,8 @@ class Prior:
 
     def digest(self) -> str:
         """A digest of its cells or its file."""
-        return digest_of(self.rows, b"prior").hex()
+        return _digest(self.rows)
 
 
-def _same_file(one: object, other: object) -> bool:
-    """Whether both are paths of one file."""
-    paths = [Path(path) for path in (one, other) if isinstance(path, str | Path)]
-    return len(paths) == 2 and all(path.exists() for path in paths) and paths[0].samefile(paths[1])
+def _digest(rows: Source) -> str:
+    return digest_of(rows, b"prior").hex()

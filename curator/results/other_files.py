@@ -37,6 +37,10 @@ _OTHER_THAN_NUMBERS = r"\s*[+-]?0[0-9]"
 """How texts begin that would lose something as numbers, such as 007."""
 
 
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no cell of a sheet can hold."""
+
+
 def write_other_file(
     path: Path,
     tables: Iterable[pa.Table],
@@ -221,7 +225,6 @@ def survey_names(names: Iterable[str]) -> dict[str, str]:
 def _write_sheets(path: Path, rows: pa.Table) -> None:
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     book = openpyxl.Workbook(write_only=True)
 
@@ -230,7 +233,7 @@ def _write_sheets(path: Path, rows: pa.Table) -> None:
             value = value.isoformat()
         if not isinstance(value, str):
             return value
-        text = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value))
+        text = WriteOnlyCell(sheet, _NOT_IN_XML.sub("", value))
         # Without this, text that begins with = would be a formula.
         text.data_type = "s"
         return text
