@@ -141,7 +141,8 @@ class PeopleRelease:
 
         # What one of several releases knows is of its own period.
         known = self.releases if self.certificate.lifetime is None else {}
-        return answer_query(self.family, known, self.all_frames, text, level, of)
+        answer = answer_query(self.family, known, self.all_frames, text, level, of)
+        return replace(answer, labels=self.certificate.labels)
 
     def survival(self, time: str, **options: Any) -> SurvivalCurves:
         """Curves of Kaplan and Meier of people, with intervals and bands: each person counts once.
