@@ -37,17 +37,67 @@ def test_notes_of_an_answer_take_the_place_of_earlier_ones_with_it_or_not_at_all
     assert journal.note("spent") == b"2"
 
 
-def test_an_answer_that_finds_no_room_is_not_kept_and_one_sentence_says_so(journal):
+@contextlib.contextmanager
+def room(size):
+    """No file grows beyond a size."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
-        with pytest.raises(DataError, match="make room, and resume the release"):
-            journal.keep("000001", b"query", np.zeros(1 << 16))
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_an_answer_that_finds_no_room_is_not_kept_and_one_sentence_says_so(journal):
+    with room(1 << 16), pytest.raises(DataError, match="make room, and resume the release"):
+        journal.keep("000001", b"query", np.zeros(1 << 16))
     assert journal.recall("000001", b"query") is None
     journal.keep("000001", b"query", np.zeros(1 << 16))
     assert len(journal.recall("000001", b"query")) == 1 << 16
+
+
+WRITES = {
+    "note_once": lambda journal: journal.note_once("name", b"value"),
+    "note_latest": lambda journal: journal.note_latest("name", b"value"),
+    "bind": lambda journal: journal.bind("kind", "one", "digest"),
+    "keep": lambda journal: journal.keep("000001", b"query", np.zeros(1)),
+    "finish": lambda journal: journal.finish(),
+    "abandon": lambda journal: journal.abandon(),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_whatever_finds_no_room_changes_nothing_says_so_and_is_done_later(journal, tmp_path, name):
+    journal.keep("000000", b"query", np.ones(1))
+    with room(1), pytest.raises(DataError, match="make room, and resume the release"):
+        WRITES[name](journal)
+    journal.close()
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as again:
+        assert again.key == journal.key
+        assert (again.recall("000001", b"query"), again.note("name")) == (None, None)
+        assert again.recall("000000", b"query").tolist() == [1.0]
+        WRITES[name](again)
+
+
+def test_a_journal_that_cannot_be_opened_for_want_of_room_is_not_taken_for_damaged(journal, tmp_path):
+    journal.close()
+    with room(1), pytest.raises(DataError, match="make room, and resume the release"):
+        Journal(tmp_path / "journal.sqlite")
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as again:
+        assert again.key == journal.key
+
+
+@pytest.mark.parametrize("size", [1, 1 << 12, 1 << 13, 20_000, 40_000, 60_000])
+def test_a_journal_that_finds_no_room_at_its_beginning_leaves_no_file(tmp_path, size):
+    path = tmp_path / "journal.sqlite"
+    with room(size):
+        try:
+            Journal.create(path, "x" * 30_000).close()
+        except DataError as fault:
+            assert "make room" in str(fault)
+            assert [*tmp_path.iterdir()] == []
+    if not path.exists():
+        Journal.create(path, "plan").close()
 
 
 def test_refuses_an_id_of_another_query(journal):
