@@ -14,7 +14,7 @@ import pandas as pd
 from ...common.crypto.digests import sha256_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-from ...common.files.writing import write_text
+from ...common.files.writing import told_if_unwritable, write_text
 from ...common.privacy.rounding import text_above
 from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
@@ -332,11 +332,16 @@ class Release:
         self.write(folder, table_file)
 
     def write(self, folder: Path, table_file: TableFile = _CSV) -> None:
-        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
-        if self.published.drawn is None:
-            _copy(self.published, folder)
-        else:
-            write_drawn(self.published.drawn, folder, table_file)
+        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt.
+
+        Raises:
+            DataError: they cannot be written.
+        """
+        with told_if_unwritable(folder, "free space on its disk, or choose another folder"):
+            if self.published.drawn is None:
+                _copy(self.published, folder)
+            else:
+                write_drawn(self.published.drawn, folder, table_file)
 
     def __repr__(self) -> str:
         promise, labels = promise_of(self.certificate), self.certificate.labels

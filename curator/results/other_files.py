@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +72,13 @@ def write_other_file(
         return
     require_extra("files")
     if table_format is TableFormat.XLSX:
-        _write_sheets(path, rows)
+        try:
+            _write_sheets(path, rows)
+        except (OSError, MemoryError):
+            raise
+        except Exception as cause:
+            # What writes XML says of a full disk in words of its own.
+            raise OSError(errno.EIO, "no room in its folder or in TMPDIR") from cause
         return
     import pyreadstat
 

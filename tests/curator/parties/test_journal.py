@@ -1,5 +1,4 @@
 import contextlib
-import resource
 import shutil
 import sqlite3
 import stat
@@ -9,6 +8,7 @@ import pytest
 
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.curator.parties.journal import Journal, NoJournal
+from support.room import room
 
 
 @pytest.fixture
@@ -35,17 +35,6 @@ def test_notes_of_an_answer_take_the_place_of_earlier_ones_with_it_or_not_at_all
     with pytest.raises(sqlite3.IntegrityError):
         journal.keep("000002", b"query", np.zeros(1), {"spent": b"3"})
     assert journal.note("spent") == b"2"
-
-
-@contextlib.contextmanager
-def room(size):
-    """No file grows beyond a size."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_an_answer_that_finds_no_room_is_not_kept_and_one_sentence_says_so(journal):
