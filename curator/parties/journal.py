@@ -165,7 +165,7 @@ class Journal:
             "plan": plan.encode(),
         }
         try:
-            with contextlib.closing(sqlite3.connect(path)) as database, _written(path):
+            with contextlib.closing(sqlite3.connect(path)) as database, _told_if_unwritable(path):
                 database.execute(_ERASE)
                 database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_FORMAT.number}; COMMIT;")
                 with database:
@@ -207,7 +207,7 @@ class Journal:
         with self._change():
             self.note_once(_DONE, how)
             self._database.execute(f"DELETE FROM header WHERE name = 'key' OR name LIKE '{_BOUND}%'")
-        with _written(self._path):
+        with _told_if_unwritable(self._path):
             self._truncate()
 
     @contextlib.contextmanager
@@ -217,7 +217,7 @@ class Journal:
         Raises:
             DataError: it cannot be written.
         """
-        with _written(self._path):
+        with _told_if_unwritable(self._path):
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 yield
@@ -250,7 +250,7 @@ class Journal:
         Raises:
             DataError: it cannot be written.
         """
-        with _written(self._path):
+        with _told_if_unwritable(self._path):
             self._database.execute("INSERT OR IGNORE INTO header VALUES (?, ?)", (name, value))
         noted = self.note(name)
         assert noted is not None
@@ -262,7 +262,7 @@ class Journal:
         Raises:
             DataError: it cannot be written.
         """
-        with _written(self._path):
+        with _told_if_unwritable(self._path):
             self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
 
     def bind(self, kind: str, of: str, digest: str) -> str:
@@ -319,7 +319,7 @@ class Journal:
 
 
 @contextlib.contextmanager
-def _written(path: Path) -> Iterator[None]:
+def _told_if_unwritable(path: Path) -> Iterator[None]:
     """Says of a journal that it cannot be written, and why.
 
     Raises:
