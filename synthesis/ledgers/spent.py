@@ -34,7 +34,7 @@ class Spent:
         ended: whether it ended early, and so cost less than its promise.
         turn: drawn when a process began it or went on with it last; its folder has noted it, unless that is a
             copy from before.
-        after: id of the release that it continues, with which it shares a promise; empty if it continues none.
+        after: id of the release that it continues, with which it shares a promise; empty if there is none.
     """
 
     release_id: str
