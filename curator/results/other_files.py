@@ -214,19 +214,31 @@ def _are_plain(cells: pd.Series) -> bool:
 
 
 def survey_names(names: Iterable[str]) -> dict[str, str]:
-    """The name that all three programs take, for each name of a column: letters, digits and _, each once."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        plain = (plain if plain[:1].isalpha() else f"v{plain}")[:_NAME_OF_SURVEYS]
-        number, new = 1, plain
+    """The name that all three programs take, for each name of a column: letters, digits and _, each once.
+
+    They do not depend on the order of the columns, and a name that needs no change has none where it can.
+    """
+    listed = sorted(names)
+    kept: dict[str, str] = {}
+    for name in listed:
+        if _plain_name(name) == name:
+            kept.setdefault(name.upper(), name)
+    found, taken = {name: name for name in kept.values()}, {*kept}
+    for name in listed:
+        if name in found:
+            continue
+        number, new = 1, (plain := _plain_name(name))
         while new.upper() in taken:
             number += 1
             new = f"{plain[: _NAME_OF_SURVEYS - 1 - len(str(number))]}_{number}"
         taken.add(new.upper())
         found[name] = new
     return found
+
+
+def _plain_name(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return (plain if plain[:1].isalpha() else f"v{plain}")[:_NAME_OF_SURVEYS]
 
 
 def _write_sheets(path: Path, rows: pa.Table) -> None:

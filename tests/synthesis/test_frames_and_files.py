@@ -347,3 +347,35 @@ def test_no_character_of_a_category_ends_the_writing_of_a_table(tmp_path, table_
     )
     release.save(tmp_path / "release", table_format)
     assert (tmp_path / "release" / f"synthetic.{table_format}").stat().st_size
+
+
+ALIKE = [
+    ["a.b", "a_b", "a b"],
+    ["a", "A", "a_2"],
+    ["x" * 40, "x" * 32, "x" * 39 + "y"],
+    ["1", "v1", "_1"],
+    ["é", "_", "v_"],
+    ["I", "ı", "i"],
+]
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize("names", ALIKE, ids=" ".join)
+def test_names_that_a_format_writes_alike_come_back_whatever_their_order(tmp_path, names, table_format):
+    for place in range(len(names)):
+        turned = [*names[place:], *names[:place]]
+        rows = pd.DataFrame([[f"c{names.index(name)}" for name in turned]] * 50, columns=turned)
+        release = dpmosaic.synthesize(
+            rows,
+            50.0,
+            domain={name: [f"c{place}"] for place, name in enumerate(names)},
+            mechanism="independent",
+            ledger=False,
+            seed=1,
+        )
+        release.save(tmp_path / str(place), table_format)
+        held = dpmosaic.load(tmp_path / str(place)).table
+        assert [*held.columns] == turned
+        assert {name: {*held[name]} for name in names} == {
+            name: {f"c{place}"} for place, name in enumerate(names)
+        }
