@@ -21,6 +21,9 @@ from ..simulations.tables.frames import RawTable, Source, digest_of, load, raw_t
 PriorLike: TypeAlias = Release | Source
 """A release, its folder, or a public table: a data frame or the path of a file."""
 
+_PRIOR = b"prior"
+"""Key of digests of priors, which are public."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prior:
@@ -35,11 +38,11 @@ class Prior:
     raw: RawTable
 
     @classmethod
-    def of(cls, prior: PriorLike | None, is_public: bool, data: Source, mechanism: Mechanism) -> Prior | None:
+    def of(cls, prior: PriorLike | None, is_public: bool, mechanism: Mechanism) -> Prior | None:
         """A prior of a release of a table; None without one.
 
         Raises:
-            DataError: nobody says that it is public, it is the table itself, or the mechanism cannot use it.
+            DataError: nobody says that it is public, or the mechanism cannot use it.
         """
         if prior is None:
             if is_public:
@@ -59,10 +62,16 @@ class Prior:
                 "from a release, say so with prior_is_public, and never give private rows"
             )
         rows = rereadable(prior.table if isinstance(prior, Release) else prior)
-        known = cls(rows, raw_table(rows))
-        if known.digest() == _digest(data):
+        return cls(rows, raw_table(rows))
+
+    def check_other(self, data: Source) -> None:
+        """Refuses a prior that is the real table, also a copy of it.
+
+        Raises:
+            DataError: it is.
+        """
+        if self.digest() == digest_of(data, _PRIOR).hex():
             raise DataError("prior: expected another table than the real one, got that; leave the prior out")
-        return known
 
     def check_columns(self, names: Collection[str]) -> None:
         """Refuses a prior that lacks columns.
@@ -93,8 +102,4 @@ class Prior:
 
     def digest(self) -> str:
         """A digest of its cells or its file."""
-        return _digest(self.rows)
-
-
-def _digest(rows: Source) -> str:
-    return digest_of(rows, b"prior").hex()
+        return digest_of(self.rows, _PRIOR).hex()
