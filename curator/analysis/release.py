@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -154,7 +154,7 @@ class Release:
         """
         from .queries.answering import answer
 
-        return answer(self.published, text, level, of)
+        return replace(answer(self.published, text, level, of), labels=self.certificate.labels)
 
     def mean(
         self, column: str, where: Mapping[str, Any] | None = None, by: Names | None = None, **options: Any

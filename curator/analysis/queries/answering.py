@@ -71,7 +71,6 @@ def answer(
         tuple(_heading(key, gaps) for key in query.groups),
         tuple(_heading(item, gaps) for item in query.selected),
         arranged_rows(query, entries),
-        published.certificate.labels,
     )
 
 
