@@ -17,7 +17,7 @@ from itertools import product
 
 from .day_names import DAY_NAMES, WEEKS, Days
 from .month_names import CALENDARS, ENGLISH, ENGLISH_SHORT, NAMES, Months
-from .zone_names import ZONE_NAMES
+from .zone_names import DISTANCE, ZONE_NAMES
 
 SHORT_DAY, SHORT_HOUR = 1, 2
 """Details, which add up; 0 where every part has two digits."""
@@ -146,7 +146,31 @@ _LATE_STAMPS = (
     *("%a %b %d %H:%M:%S %Z %Y", "%a, %d %b %Y %H:%M:%S %Z"),
 )
 
-_TWO_DIGITS = re.compile("%Y-?%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
+_ORDINAL_DAYS = (
+    *("%O %B %Y", "%B %O, %Y", "%B %O %Y", "%O of %B %Y", "%O of %B, %Y", "%O %B, %Y", "%O-%B-%Y", "%O %B %y"),
+    *("%A %O %B %Y", "%A, %O %B %Y", "%A, %B %O, %Y", "%A %B %O, %Y"),
+)
+_ORDINAL_STAMPS = (
+    *("%B %O %Y, %I:%M:%S %P", "%B %O, %Y %I:%M %p", "%B %O, %Y, %I:%M %p", "%B %O, %Y at %I:%M %p"),
+    *("%O %B %Y %H:%M", "%O %B %Y, %H:%M", "%O %B %Y %I:%M %p"),
+)
+"""Dates with days as in English, such as 2nd."""
+
+_WRAPPED = (
+    *("%d %N %Y г.", "%d %N %Y г", "%d %N %Y года", "%d.%m.%Y г.", "%d.%m.%Y г"),
+    *("[%d/%b/%Y:%H:%M:%S %z]", "[%d/%b/%Y:%H:%M:%S", "%d/%b/%Y:%H:%M:%S", "[%Y-%m-%d %H:%M:%S]"),
+)
+"""Dates with a word for year behind them, and timestamps of logs of web servers in brackets."""
+
+_DOTTED_STAMPS = tuple(
+    f"a/b/%Y{gap}{time} {half}"
+    for gap in (" ", ", ")
+    for time in ("%I:%M", "%I:%M:%S")
+    for half in ("%:p", "%:P", "%::p")
+)
+"""Timestamps with a.m., A.M. and, as in Spanish, a. m."""
+
+_TWO_DIGITS = re.compile("%Y-?%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]|^\\[")
 """Dates whose days and months always have two digits: those of ISO 8601, SAS and mail."""
 
 
@@ -184,6 +208,17 @@ LATE_FORMATS = tuple(with_details((*_LATE_DAYS, *_LATE_STAMPS)))
 LAST_FORMATS = tuple(with_details((*_NAMED_DAYS, *_LAST_STAMPS)))
 """The last ones."""
 
+
+def _newest() -> Iterator[str]:
+    for form in (*_ORDINAL_DAYS, *_ORDINAL_STAMPS):
+        names = product(dict.fromkeys(("%A" * ("%A" in form), "%a" * ("%A" in form))), ("%B", "%b"))
+        yield from (form.replace("%A", day).replace("%B", month) for day, month in names)
+    yield from (*_WRAPPED, *_DOTTED_STAMPS)
+
+
+NEWEST_FORMATS = tuple(dict.fromkeys(with_details(_newest())))
+"""Those that came after them."""
+
 _AS_NINES = str.maketrans("12345678", "9" * 8)
 
 _WORDS = {
@@ -200,14 +235,18 @@ _WORDS = {
 
 _FRACTION, _ZONE = (
     re.compile(r"([:.][09]{2}[:.][09]{2}[.,])[09]{1,9}(?![09])"),
-    re.compile("(?<=[09f ])[-+][09]{2}(?P<more>(?P<colon>:?)[09]{2})?(?=$| [09]{4}$)"),
+    re.compile("(?<=[09f ])[-+][09]{2}(?P<more>(?P<colon>:?)[09]{2})?(?=]?$| [09]{4}$)"),
 )
+DOTTED = re.compile("(?P<half>[AaPp])[.](?P<blank>[ \u00a0\u202f]?)(?P<last>[Mm])[.]")
+"""Halves of a day with full stops, such as a.m. and, as in Spanish, a. m."""
+_ORDINAL = re.compile(r"(?<=[09])(st|nd|rd|th)\b")
 _WORD, _DIGITS = re.compile(r"(?<!%)[^\W\d_]+[.]?"), re.compile("[09]+")
 
 
 def _key(shape: str) -> str:
     """The shape of dates, in which a run of digits is its length, and what is a name or a zone its code."""
-    text = _FRACTION.sub(r"\1%f", shape)
+    text = DISTANCE.sub("%Z", _ORDINAL.sub("%O", shape))
+    text = DOTTED.sub(_dotted_half, _FRACTION.sub(r"\1%f", text))
     if ":" in text:
         text = _ZONE.sub(_offset, text)
     return _DIGITS.sub(lambda run: str(len(run[0])), _WORD.sub(_code, text))
@@ -215,6 +254,10 @@ def _key(shape: str) -> str:
 
 def _offset(zone: re.Match[str]) -> str:
     return SHORT_OFFSET if not zone["more"] else OFFSET if zone["colon"] else "%z"
+
+
+def _dotted_half(half: re.Match[str]) -> str:
+    return "%::p" if half["blank"] else "%:P" if half["last"] == "M" else "%:p"
 
 
 def _code(word: re.Match[str]) -> str:
@@ -254,7 +297,8 @@ _PARTED = ("%m/%Y", "%Y-%m", "%Y/%m", "%Ym%m", "%YM%m", "%Y-%j")
 def _keys_of(form: str, detail: int) -> Iterator[str]:
     """The keys of the shapes of cells in a format, of which a part has one digit if the detail says so."""
     day, hour = ("12" if detail & one else "2" for one in (SHORT_DAY, SHORT_HOUR))
-    lengths = {"%Y": ("4",), **dict.fromkeys(("%y", "%M", "%S"), "2"), "%q": "1", "%o": ("1er",)}
+    lengths = {"%Y": ("4",), **dict.fromkeys(("%y", "%M", "%S"), "2"), "%q": "1"}
+    lengths |= {"%o": ("1er",), "%O": ("1%O", "2%O")}
     lengths |= {**dict.fromkeys(("%d", "%m", "a", "b"), day), **dict.fromkeys(("%H", "%I"), hour)}
     lengths |= {"%G": ("4",), "%V": ("2",), "%u": ("1",), "%j": ("3",)}
     if detail & SHORT_DAY and re.match("a.b.%y", form):
@@ -284,7 +328,8 @@ _FORMS: dict[str, tuple[str, int]] = {}
 _ALIKE = (("%B", "%b"), ("%N", "%b"), ("%N", "%B"), ("%K", "%a"), ("%K", "%N"), ("%K", "%b"))
 for _names in ((), *_ALIKE):
     for _one in sorted(
-        (*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS, *LAST_FORMATS), key=lambda form: form[1]
+        (*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS, *LAST_FORMATS, *NEWEST_FORMATS),
+        key=lambda form: form[1],
     ):
         for _shape in _keys_of(*_one):
             _FORMS.setdefault(_shape.replace(*_names) if _names else _shape, _one)
@@ -382,6 +427,6 @@ def has_offset(form: str) -> bool:
 def unit_of(form: str) -> str:
     """The unit of which dates in a format are whole numbers: quarter, month, week or day."""
     codes = {*re.findall("%.", form.replace("-", ""))}
-    if codes & {"%d", "%o", "%j", "%u"}:
+    if codes & {"%d", "%o", "%O", "%j", "%u"}:
         return "day"
     return next((unit for code, unit in (("%q", "quarter"), ("%V", "week")) if code in codes), "month")

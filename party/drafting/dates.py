@@ -36,7 +36,7 @@ from .profile import Profile
 
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,4})(?P<middle>[:h])[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
-    rf"(?P<half> ?([AP]M|[ap]m)|{'|'.join(BEHIND_HOURS)})?"
+    rf"(?P<half> ?([AP]M|[ap]m|[AP][.]M[.]|[ap][.] ?m[.])|{'|'.join(BEHIND_HOURS)})?"
 )
 
 _OF_FOUR_DIGITS = re.compile("([01][0-9]|2[0-3])[0-5][0-9]")

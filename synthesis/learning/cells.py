@@ -179,7 +179,7 @@ class Cells:
 
     def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
-        offset = quote("([-+])([0-9][0-9])(?::?([0-9][0-9]))?( [0-9]{4})?$")
+        offset = quote("([-+])([0-9][0-9])(?::?([0-9][0-9]))?( [0-9]{4}|\\])?$")
         sign, hours, minutes = (
             f"regexp_extract({_with_offset(self.texts[name])}, {offset}, {group})" for group in (1, 2, 3)
         )

@@ -138,6 +138,8 @@ def learned_texts(
         if not found and unique:
             pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
         if pattern is None and (found or share < _FREE or often_empty):
+            # What counts as the nearest text is not cut to a beginning.
+            coded = coded and unlike is None
             columns[name] = _listed_texts(asking, name, vote, forms[name], found, coded, unlike)
         else:
             # Amounts in several units all differ, but are no names.

@@ -18,6 +18,7 @@ from .date_forms import (
     DATES,
     LAST_DATES,
     LATE_DATES,
+    NEWEST_DATES,
     OF_DIGITS,
     RARE_DATES,
     clock_in,
@@ -214,6 +215,7 @@ FORMS = (
     *(Form("number", notation, decimals) for notation in LAST_NOTATIONS for decimals in RARE_DETAILS),
     Form(COMPARED),
     *(Form(DASHED, notation) for notation in DASHED_NOTATIONS),
+    *(Form("date", form, detail) for form, detail in NEWEST_DATES),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
