@@ -23,13 +23,16 @@ from ..sources.sql import quote
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
+_PLAIN_NUMBER = re.compile(_NUMBER)
+
 _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
 _INFINITE = re.compile("[-+]?inf(inity)?", re.IGNORECASE)
 
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
 
-_FLOATS = ("FLOAT", "DOUBLE")
+FLOATS = ("FLOAT", "DOUBLE")
+"""DuckDB's types of numbers that may be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,21 @@ class Profile:
         listed = tuple(sorted({*self.blanks, *self.texts[found]}))
         return replace(self._of(~found), blanks=listed)
 
+    def without_padding(self) -> Profile:
+        """The same column without blanks around its texts; itself if there are none."""
+        stripped = [text.strip() for text in self.texts]
+        if stripped == self.texts.tolist():
+            return self
+        places = {text: place for place, text in enumerate(dict.fromkeys(stripped))}
+        at = [places[text] for text in stripped]
+        counts = np.bincount(at, self.counts, len(places)).astype(np.int64)
+        texts = np.array([*places], dtype=object)
+        numbers = np.array(
+            [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places], dtype=np.float64
+        )
+        numbers, notation = _numbers_and_notation(texts, numbers)
+        return replace(self, texts=texts, counts=counts, numbers=numbers, notation=notation)
+
     def with_zeros_in_front(self) -> Profile:
         """The same column of digits of one length, as numbers with zeros in front."""
         numbers = self.texts.astype(np.float64)
@@ -132,7 +150,12 @@ class Profile:
 def is_absent(text: str) -> bool:
     """Whether a text stands for a missing value among numbers, dates or booleans."""
     known = text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
-    return known or _INFINITE.fullmatch(text) is not None
+    return known or is_infinite(text)
+
+
+def is_infinite(text: str) -> bool:
+    """Whether a text is an infinite number, which stands for a missing value."""
+    return _INFINITE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -192,7 +215,7 @@ class Rows:
         }
 
     def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
-        absent = "nan" if kind in _FLOATS else ""
+        absent = "nan" if kind in FLOATS else ""
         found = self.source.query(
             self.connection,
             f"SELECT cell, rows, CASE WHEN regexp_full_match(cell, '{_NUMBER}') "

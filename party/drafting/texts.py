@@ -63,6 +63,11 @@ _PERSONAL_NUMBER = re.compile(
     re.IGNORECASE,
 )
 
+NAMED = re.compile(
+    r"(?i:(^|[_ .-])(id|uuid|key|nr|no|num|number|serial|mrn)$)|Id$|ID$|(?<=[a-z])(No|Nr|Num|Number|Key)$"
+)
+"""Names of columns whose whole numbers are keys, if they all differ."""
+
 _NEARLY_ALL = 0.95
 
 _REPEATED = 10
@@ -106,7 +111,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
         whole = not any("." in text.removesuffix(".0") for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
         large = profile.numbers.min() > LARGEST_WHOLE
-        named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
+        named = large or NAMED.search(profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):
             return None
         return {"type": "identifier", "pattern": "{:d}"}

@@ -26,7 +26,7 @@ from .forms.forms import FORMS, LONGEST_WORD, place_of, shape_sql
 from .kind import Numbers, Times
 
 _HELD = re.compile(
-    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"
+    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|INTERVAL|TIMESTAMP(_S|_MS|_NS)?"
     f"|{ZONED}"
 )
 """DuckDB's types whose cells are read; which types a file declares is public."""
@@ -275,7 +275,9 @@ def _number_sql(text: str, notation: str) -> str:
             text = f"trim(replace({text}, {quote(part.strip())}, ''))"
     if known.around[0].endswith(tuple(BLANKS)):
         text = f"regexp_replace({text}, '^-[{BLANKS}]+', '-')"
-    if known.sign == "-":
+    if known.sign == ")":
+        text = f"regexp_replace({text}, '^[(](.*)[)]$', '-\\1')"
+    elif known.sign == "-":
         text = f"regexp_replace({text}, '^(.*)-$', '-\\1')"
     elif known.sign == "\u2212":
         text = f"replace({text}, '\u2212', '-')"

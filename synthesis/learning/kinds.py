@@ -49,6 +49,9 @@ noise shows some once in 700 times."""
 _MAIN = 0.5
 """A column of many different texts is of numbers or dates if more than so many of its votes are."""
 
+_POINTED = 0.2
+"""Numbers below one begin with their point if so many numbers show it."""
+
 _SHORT = 0.1
 """Days, months or hours are written with one digit if so many dates show it."""
 
@@ -261,7 +264,8 @@ def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
         known = KNOWN[notation]
         if (any(known.around) or known.exponent) and numbers - bare <= numbers / 2:
             return False
-        return all(clear[places].sum() > MARKED * numbers for places in SHOWN_BY[notation])
+        least = _POINTED if known.pointed else MARKED
+        return all(clear[places].sum() > least * numbers for places in SHOWN_BY[notation])
 
     return max(filter(is_shown, KNOWN), key=cast)
 

@@ -303,7 +303,8 @@ class Moments:
         """The time in a text of a format; None if it is in another one."""
         try:
             if not form:
-                return datetime.fromisoformat(text)
+                return datetime.fromisoformat(text.strip())
+            text = text.strip()
             text = text.removesuffix(".0") if self.of_digits else text
             return time_in_format(text, form, self.months, self.days)
         except ValueError:

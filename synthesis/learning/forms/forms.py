@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ....common.data.values import NOT_AVAILABLE
 from ....common.forms.date_formats import date_in
-from ....common.forms.spelling import UNKNOWN, has_dash, spelling_of
+from ....common.forms.spelling import POINTED, UNKNOWN, has_dash, spelling_of
 from ....party.sources.sql import quote
 from .date_forms import (
     DATES,
@@ -100,6 +100,9 @@ LAST_NOTATIONS = (
 )
 """More: with commas as in India, a minus between a number and its unit, marks between thousands before
 units without a blank, and a currency before amounts such as Fr. 25.-."""
+
+NEWEST_NOTATIONS = ("${:)}", "${:),}")
+"""Negative amounts in parentheses behind their currency, as spreadsheets write accounts."""
 
 DASHED_NOTATIONS = ("{}¤", "{:,}¤", "{.,}¤", "{ ,}¤", "{:'}¤", "¤{}¤", "¤ {}¤", "¤ {:'}¤")
 """Notations of amounts with a dash in place of decimals, such as 25.- and Fr. 1'250.–, where all have one."""
@@ -216,6 +219,8 @@ FORMS = (
     Form(COMPARED),
     *(Form(DASHED, notation) for notation in DASHED_NOTATIONS),
     *(Form("date", form, detail) for form, detail in NEWEST_DATES),
+    *(Form("number", POINTED, decimals) for decimals in range(1, DECIMALS + 2)),
+    *(Form("number", notation, decimals) for notation in NEWEST_NOTATIONS for decimals in RARE_DETAILS),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -333,13 +338,13 @@ def _number(shape: str) -> Form | None:
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
         if decimals == 3 and way.pattern in THOUSANDS_BY_POINT and (match := _BY_POINT.fullmatch(shape)):
             return Form(BY_POINT_ZERO if match["last"] == "0" else BY_POINT, way.pattern)
-        if way.pattern in RARE_NOTATIONS or way.pattern in LAST_NOTATIONS:
+        if way.pattern in RARE_NOTATIONS or way.pattern in (*LAST_NOTATIONS, *NEWEST_NOTATIONS):
             known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
             rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]
             return Form("number", way.pattern, rare)
         if way.pattern in ("{}", "{,}") and shape[0] == "-":
             return Form(NEGATIVE, way.pattern, decimals)
-        if way.pattern in NOTATIONS:
+        if way.pattern in NOTATIONS or way.pattern == POINTED:
             return Form("number", way.pattern, decimals)
     return None
 
