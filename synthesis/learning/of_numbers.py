@@ -69,6 +69,9 @@ _NUMBERS_A_ROW = 4.0
 _ALL = 0.97
 """Share of the rows whose values differ, where they name the rows."""
 
+_KEY_DIGITS = 7
+"""So many digits with zeros in front are keys if they all differ; fewer may be postal codes."""
+
 _CALENDAR = (1000.0, 2500.0)
 """Numbers between these may be years of a series, which are no names of its rows."""
 
@@ -270,7 +273,7 @@ def _identifiers(
 ) -> set[str]:
     """The columns whose whole numbers differ from row to row, in a dense range or under a name for keys.
 
-    Digits with zeros in front are keys, too, if they do.
+    Many digits with zeros in front are keys too.
     """
     likely = [
         name
@@ -278,7 +281,7 @@ def _identifiers(
         if units[name] == 1 and (kind.notation == "{}" or _width_of(kind)) and not votes[name].missing
         if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
         if NAMED.search(name)
-        or _width_of(kind)
+        or _width_of(kind) >= _KEY_DIGITS
         or (
             found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records
             and found[name].within(*_CALENDAR) != found[name]

@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain_files.reading import read_entry
 from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.forms.month_names import CALENDARS
@@ -25,7 +26,33 @@ def milliseconds(pattern, mark="."):
     return lambda time: pattern.format(f"{time:%Y-%m-%d %H:%M:%S}{mark}{time.microsecond // 1000:03d}")
 
 
+def ordinal(day):
+    return f"{day}{'th' if day in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+
+
+def half(time, before_noon):
+    return before_noon.translate(str.maketrans("aA", "pP")) if time.hour >= 12 else before_noon
+
+
+RUSSIAN = CALENDARS[[months[0] for months in CALENDARS].index("января")]
+
 STAMPS = {
+    "English ordinals": lambda time: f"{ordinal(time.day)} {time:%B %Y}",
+    "American ordinals": lambda time: f"{time:%B} {ordinal(time.day)}, {time:%Y}",
+    "short ordinals": lambda time: f"{ordinal(time.day)} {time:%b %y}",
+    "ordinals behind a weekday": lambda time: f"{time:%A}, {time:%b} {ordinal(time.day)}, {time:%Y}",
+    "moment.js": lambda time: f"{time:%B} {ordinal(time.day)} {time:%Y, %-I:%M:%S} {half(time, 'am')}",
+    "a letter": lambda time: f"{time:%B} {ordinal(time.day)}, {time:%Y} at {time:%-I:%M %p}",
+    "Russian with a word for year": lambda time: f"{time.day} {RUSSIAN[time.month - 1]} {time.year} г.",
+    "Bulgarian with a word for year": at("%d.%m.%Y г."),
+    "a log of a web server": at("[%d/%b/%Y:%H:%M:%S +0000]"),
+    "a log of a web server by columns": at("[%d/%b/%Y:%H:%M:%S"),
+    "half of a day with points": lambda time: f"{time:%-I:%M} {half(time, 'a.m.')}",
+    "half of a day with large letters": lambda time: f"{time:%I:%M:%S} {half(time, 'A.M.')}",
+    "half of a day in Spanish": lambda time: f"{time:%-d/%-m/%Y %-I:%M:%S} {half(time, 'a. m.')}",
+    "hours from Greenwich": at("%Y-%m-%d %H:%M GMT+1"),
+    "hours and minutes from Greenwich": at("%d.%m.%Y %H:%M:%S UTC+05:00"),
+    "hours from Greenwich before a year": at("%a %b %d %H:%M:%S UTC-5 %Y"),
     "pandas with a time zone": at("%Y-%m-%d %H:%M:%S+00:00"),
     "pandas with fractions": at("%Y-%m-%d %H:%M:%S.%f+00:00"),
     "pandas in winter": at("%Y-%m-%d %H:%M:%S+01:00"),
@@ -126,3 +153,72 @@ def test_months_in_more_languages_are_dates(learned, tmp_path, month):
         times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
         assert not unreadable.any()
         assert attribute.moments.texts_of(times).tolist() == cells
+
+
+def accounting(amount):
+    return f" $({-amount:,.2f})" if amount < 0 else f" ${amount:,.2f} "
+
+
+NUMBERS = {
+    "averages of baseball": lambda number: f"{number % 1:.3f}"[1:],
+    "SPSS": lambda number: f"{number:.2f}".replace("0.", ".", 1) if abs(number) < 1 else f"{number:.2f}",
+    "shares of several lengths": lambda number: f"{number % 0.9 + 0.05:.2f}".rstrip("0")[1:],
+    "areas": lambda number: f"{1000 + 200 * number:,.0f} sq ft",
+    "areas with points": lambda number: f"{1000 + 200 * number:.0f} sq. ft.",
+    "rents": lambda number: f"${500 + 100 * number:.2f} per month",
+    "accounts of Excel": lambda number: accounting(900 * number + 0.25),
+    "padded on the left": lambda number: f"{100 * number:10.2f}",
+    "padded whole numbers": lambda number: f"{int(9000 * abs(number)) + 1:8d}",
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_come_back_as_programs_write_them(learned, tmp_path, kind):
+    cells = [NUMBERS[kind](number) for number in np.random.default_rng(6).normal(0.4, 1, ROWS).tolist()]
+    cells = [cell for cell in cells if cell != "-.00"]
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    drafted = read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"])
+    for attribute in (learned(rows).columns["x"].reading, drafted):
+        assert isinstance(attribute, NumericAttribute)
+        read, unreadable = read_numbers("x", cells, attribute.format)
+        assert not unreadable.any()
+        assert attribute.format.texts_of(read).tolist() == [cell.strip() for cell in cells]
+
+
+@pytest.mark.parametrize("blanks", [" {}", "{}  ", " {} "])
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M"])
+def test_dates_among_blanks_are_dates(learned, tmp_path, blanks, form):
+    cells = [blanks.format(f"{time:{form}}") for time in TIMES]
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    drafted = read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"])
+    for attribute in (learned(rows).columns["x"].reading, drafted):
+        assert isinstance(attribute, DateAttribute)
+        times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
+        assert not unreadable.any()
+        assert attribute.moments.texts_of(times).tolist() == [cell.strip() for cell in cells]
+
+
+def test_numbers_with_two_units_of_one_letter_count_as_the_nearest(learned):
+    # Milliseconds and seconds have been "other", since beginnings of codes were looked for.
+    cells = [
+        f"{one:.0f}ms" if one < 1000 else f"{one / 1000:.2f}s"
+        for one in np.random.default_rng(7).lognormal(5.5, 1.3, 5 * ROWS)
+    ]
+    found = learned(pd.DataFrame({"x": cells, "y": "a"}), zcdp_rho=0.05).columns["x"].reading
+    texts = np.array(found.categories)[found.encode(np.array(cells, dtype=object))]
+    assert (texts == "other").mean() < 0.05
+
+
+@pytest.mark.parametrize("name", ["EmpNo", "PERSON_NO", "Serial", "OrderNumber", "mrn"])
+def test_numbers_that_all_differ_are_keys_by_their_name(learned, name):
+    keys = np.random.default_rng(8).permutation(40 * ROWS)[:ROWS] * 3 + 10**6
+    found = learned(pd.DataFrame({name: keys, "y": "a"}))
+    assert [(one.name, one.pattern) for one in found.unmodelled] == [(name, "{:d}")]
+
+
+def test_many_digits_that_all_differ_are_keys_with_their_zeros(learned):
+    keys = [f"{key:08d}" for key in np.random.default_rng(8).permutation(400 * ROWS)[:ROWS]]
+    found = learned(pd.DataFrame({"x": keys, "y": "a"}))
+    assert [one.pattern for one in found.unmodelled] == ["{:08d}"]
