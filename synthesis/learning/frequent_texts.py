@@ -104,7 +104,13 @@ def frequent_beside(
 
 
 def frequent_numbers(
-    asking: Asking, name: str, values: Values, filled: float, different: float, delta: float
+    asking: Asking,
+    name: str,
+    values: Values,
+    filled: float,
+    different: float,
+    delta: float,
+    reserved: float = 0.0,
 ) -> tuple[dict[str, tuple[float, float]], Noisy | None]:
     """The frequent texts of numbers, and of others those with rounded numbers; see `frequent_texts`.
 
@@ -115,6 +121,7 @@ def frequent_numbers(
         filled: the number of rows with one.
         different: the number of its different texts, with noise.
         delta: with which texts of one row may be found.
+        reserved: share of the column that something else takes.
 
     Returns:
         As `frequent_texts`; and, if they are enough for all others to count as the nearest one, the noisy
@@ -122,7 +129,7 @@ def frequent_numbers(
         texts with rounded numbers are left out.
     """
     texts, rows = values
-    share = (1 - DIFFERENT_TEXTS - UNLIKE) * asking.share
+    share = (1 - DIFFERENT_TEXTS - UNLIKE - reserved) * asking.share
     found: dict[str, tuple[float, float]] = {}
     whole = found
     left = {text: count for text, count in zip(texts, rows.tolist(), strict=True) if is_label(text)}

@@ -32,8 +32,8 @@ MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 
 SEVERAL, PAIRS = "several", "pairs"
 """The names of the forms of codes of several numbers, such as 2019/20, whose beginnings mean nothing, and of
-two or three small numbers alone, such as 120/80 or 4 x 5 x 12 mm, or an amount such as 65,- that is written
-for 65,00."""
+two or three small numbers alone, such as 120/80, 4 x 5 x 12 mm, 4 yrs 2 mos or 1.5 (1.2-1.9), of two
+coordinates, or an amount such as 65,- that is written for 65,00."""
 
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
@@ -257,8 +257,13 @@ _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
 _SEVERAL = re.compile("[09][/:x×*+][09]")
 _SMALL = "[09]{1,3}([.,][09]{1,2})?"
+_UNIT, _DEGREES = r" ?[^\W\d_]{1,12}[.]?", "[-+]?[09]{1,3}[.][09]{2,8}"
 _PAIRS = re.compile(
-    rf"(?!0x){_SMALL}(( ?[/:x×*+±] ?| by ){_SMALL}){{1,2}}( ?[^\W\d_]{{1,3}})?|[09]{{1,6}}[.,](--?|\u2013)"
+    rf"(?!0x){_SMALL}(( ?[/:x×*+±] ?| by | of | out of ){_SMALL}){{1,2}}( ?[^\W\d_]{{1,3}})?"
+    rf"|[09]{{1,6}}[.,](--?|\u2013)"
+    rf"|{_SMALL}{_UNIT}(,? {_SMALL}{_UNIT}){{1,2}}"
+    rf"|-?{_SMALL} ?[(\[]-?{_SMALL}( ?[-\u2013,;] ?| to )-?{_SMALL}[)\]]"
+    rf"|[(]?{_DEGREES}[,; ] ?{_DEGREES}[)]?"
 )
 
 
