@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -131,7 +132,9 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
     forms += [one.replace("%p", "%P") for one in forms]
     forms += [
         one.replace("%f", zeros) for one in forms for zeros in ("0" * digits for digits in range(1, 10))
-    ]
+    ] + [one.replace("%f", f"%f{'0' * digits}") for one in forms for digits in (3, 6)]
+
+    finest = math.gcd(*(time.microsecond for time in times.values()))
 
     def texts_kept(one: str) -> tuple[int, int]:
         whole = [text == format_time(time, one, months, days) for text, time in times.items()]
@@ -139,6 +142,8 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
         short_ones = [
             text == format_time(time, short_fraction(time, one), months, days) for text, time in times.items()
         ]
+        if finest and finest % 1000 == 0:
+            return sum(short_ones), 0
         return sum(map(max, whole, short_ones)), sum(whole)
 
     return max(dict.fromkeys(forms), key=texts_kept)

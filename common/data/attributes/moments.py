@@ -341,7 +341,7 @@ def time_in_format(
         text, form = _ORDINAL.sub(r"\1", text), form.replace("%O", "%d")
     if _DOTTED_HALF.search(form) is not None:
         text, form = DOTTED.sub(r"\g<half>\g<last>", text), _DOTTED_HALF.sub("%p", form)
-    if "%f" in form:
+    if "%f" in form and "%f0" not in form:
         # Some programs write seven or nine digits.
         text = re.sub("(?<=[.,][0-9]{6})[0-9]{1,3}", "", text)
     if SHORT_OFFSET in form:

@@ -61,6 +61,8 @@ STAMPS = {
     "PostgreSQL in India": at("%Y-%m-%d %H:%M:%S+05:30"),
     "ISO 8601 without colons": at("%Y-%m-%dT%H:%M:%S+0200"),
     "SQL Server": milliseconds("{}"),
+    "milliseconds with six digits": milliseconds("{}000"),
+    "milliseconds with nine digits": milliseconds("{}000000"),
     "SQL Server with an offset": milliseconds("{} +02:00"),
     "a log of Python": milliseconds("{}", ","),
     "Oracle": lambda time: time.strftime("%d-%b-%y %I.%M.%S.%f %p").upper(),
