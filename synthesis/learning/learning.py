@@ -154,11 +154,13 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
 def _has_too_many(asking: Asking, vote: Vote, different: Noisy, delta: float) -> bool:
     """Whether a column that may be one of numbers or times has too many texts for a list of most of them.
 
-    In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too.
+    In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too. Few
+    digits with zeros in front are found as texts alone, so that these are no numbers in doubt.
     """
     if not isinstance(vote.kind, Numbers):
         return is_many(different)
-    most = float(different.values[0]) + PRESENT * different.sigma
+    doubt = 0.0 if Notation(vote.kind.notation).width else PRESENT
+    most = float(different.values[0]) + doubt * different.sigma
     return most > MOST_NUMBERS or most * asking.counts.findable(asking.share, delta) > vote.filled
 
 

@@ -224,3 +224,13 @@ def test_many_digits_that_all_differ_are_keys_with_their_zeros(learned):
     keys = [f"{key:08d}" for key in np.random.default_rng(8).permutation(400 * ROWS)[:ROWS]]
     found = learned(pd.DataFrame({"x": keys, "y": "a"}))
     assert [one.pattern for one in found.unmodelled] == ["{:08d}"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_codes_with_zeros_in_front_stay_categories(learned, seed):
+    # Of seventeen columns; the number of different codes has noise of two dozen.
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(["01", "02", "15", "99", "NA"], 5 * ROWS, p=[0.2, 0.2, 0.3, 0.1, 0.2])
+    found = learned(pd.DataFrame({"x": cells}), zcdp_rho=0.018, seed=seed).columns["x"]
+    assert isinstance(found.reading, CategoricalAttribute)
+    assert {"01", "02", "15", "99"} <= {*found.reading.categories}
