@@ -196,8 +196,8 @@ def _shown_column(
     match storage.get(name):
         case Storage.CATEGORY if isinstance(attribute, CategoricalAttribute):
             return column.astype(_categories(attribute, column.dtype))
-        case Storage.DURATION if isinstance(attribute, TimeAttribute) and isinstance(attribute.moments, Clock):
-            return _durations(attribute.moments, column)
+        case Storage.DURATION if isinstance(attribute, TimeAttribute) and not attribute.texts:
+            return _durations(attribute.moments, column) if isinstance(attribute.moments, Clock) else column
         case Storage.NULLABLE:
             return column.astype(_NULLABLE.get(str(column.dtype), column.dtype))
         case Storage.ARROW:

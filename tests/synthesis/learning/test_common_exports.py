@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.attributes.unmodelled import Identifier
 from dpmosaic.common.data.domain_files.reading import read_entry
 from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.forms.month_names import CALENDARS
@@ -234,3 +235,26 @@ def test_few_codes_with_zeros_in_front_stay_categories(learned, seed):
     found = learned(pd.DataFrame({"x": cells}), zcdp_rho=0.018, seed=seed).columns["x"]
     assert isinstance(found.reading, CategoricalAttribute)
     assert {"01", "02", "15", "99"} <= {*found.reading.categories}
+
+
+MEASURED = {
+    "coordinates": lambda rng: "{:.4f}, {:.4f}".format(*rng.normal((51.5, -0.1), 0.2)),
+    "sizes": lambda rng: "{}x{}x{} cm".format(*rng.integers(10, 90, 3)),
+    "estimates": lambda rng: "{0:.2f} ({1:.2f}-{2:.2f})".format(*(rng.lognormal(0.4, 0.4) * np.array([1, 0.8, 1.3]))),
+    "times of work": lambda rng: "{} yrs {} mos".format(*rng.integers(0, (25, 12))),
+}
+
+
+@pytest.mark.parametrize("kind", MEASURED)
+@pytest.mark.parametrize("rows", [200, 5 * ROWS])
+def test_several_numbers_that_measure_something_name_no_rows(learned, kind, rows):
+    rng = np.random.default_rng(11)
+    cells = [MEASURED[kind](rng) for _ in range(rows)]
+    found = learned(pd.DataFrame({"x": cells, "y": "a"}), zcdp_rho=0.2)
+    assert not any(isinstance(one, Identifier) for one in found.unmodelled)
+
+
+def test_two_numbers_that_name_the_rows_keep_their_form(learned):
+    cells = [f"{number // 100:03d}/{number % 100:02d}" for number in range(ROWS)]
+    [found] = learned(pd.DataFrame({"x": cells, "y": "a"})).unmodelled
+    assert (type(found), found.pattern) == (Identifier, "{:03d}/{:02d}")
