@@ -9,14 +9,19 @@ from dataclasses import dataclass, replace
 from .notation import APOSTROPHES, BLANKS, CURRENCIES, LAKHS, SIGNED, SIGNS
 
 _MARKS = APOSTROPHES + BLANKS
+_CODES_OF_CURRENCIES = "USD|EUR|GBP|CHF|AUD|CAD|NZD|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|IDR"
 _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
-    rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-|(?P<within>\())?"
+    rf"|[A-Z]{{3}}[{BLANKS}]|(?:{_CODES_OF_CURRENCIES}))?(?P<inner>-|(?P<within>\())?"
     rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>(?<![.,])-)?(?(within)\))"
     rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[.,](?:--?|[\u2013\u2014])|[{CURRENCIES}]?"
-    rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[^\W\d_]{{1,12}}[.]?))?))?(?(open)\))"
+    rf"(?:[^\W\d_]|[°℃℉/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[^\W\d_]{{1,12}}[.]?))?)"
+    rf"|[{BLANKS}](?:[^\W\d_]|[x×]?[0-9]{{2}}[\^*][0-9])(?:[^\W_]|[°/^*·.-]){{0,14}})?(?(open)\))"
 )
-"""A number with a sign, a currency, a percent sign or a unit, such as 34 years, or a dash for decimals."""
+"""A number with a sign, a currency, a percent sign or a unit, such as 34 years, or a dash for decimals.
+
+A unit behind a blank may have digits, as kg/m2 and 10^9/L have.
+"""
 
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:[.](?P<decimals>[0-9]*))?|[.](?P<only>[0-9]+)")
 _THOUSANDS = "[1-9][0-9]{0,2}"

@@ -15,7 +15,7 @@ from ...common.errors import DataError
 from ...common.forms.date_formats import day_in, has_offset, month_in
 from ...common.forms.day_names import DAY_NAMES
 from ...common.forms.month_names import NAMES
-from ...common.forms.notation import BLANKS, Notation
+from ...common.forms.notation import APOSTROPHES, BLANKS, Notation
 from ...common.forms.spelling import spelling_of
 from ...common.forms.zone_names import ZONE_NAME_SQL, ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
@@ -37,6 +37,9 @@ _RANGE = (
     "WHEN {0} BETWEEN 26 AND 31 THEN 2 ELSE 3 END"
 )
 """Numbers that are a month or a day, two ranges of other days, and those that are neither."""
+
+_NUMBER_FIRST = rf"^([^0-9]*[0-9](?:[0-9.,]|[{APOSTROPHES}{BLANKS}][0-9]{{3}})*)(.*)$"
+"""A number with what is before it, and what is behind."""
 
 _NO_OFFSET = 24 * 60
 """In place of the distance from UTC of a cell that has none, in minutes."""
@@ -165,7 +168,9 @@ class Cells:
 
     def units(self, name: str) -> tuple[list[tuple[str, str]], NDArray[np.int64]]:
         """What is around the numbers of a column, in order, and the rows of each; private."""
-        shape = f"translate({self.texts[name]}, '123456789', '999999999')"
+        # A unit such as kg/m2 keeps its digits.
+        number, rest = (f"regexp_extract({self.texts[name]}, {quote(_NUMBER_FIRST)}, {group})" for group in (1, 2))
+        shape = f"translate({number}, '123456789', '999999999') || {rest}"
         found = self._query(
             f"SELECT {shape} AS t, count(*) AS n FROM file WHERE length({shape}) <= {LONGEST_WORD} GROUP BY 1"
         )
