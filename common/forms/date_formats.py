@@ -162,6 +162,13 @@ _WRAPPED = (
 )
 """Dates with a word for year behind them, and timestamps of logs of web servers in brackets."""
 
+_DIVIDED_STAMPS = (
+    *(f"a/b/%Y{gap}{time}" for gap in (" - ", " at ", " à ") for time in ("%H:%M", "%H:%M:%S")),
+    *("%d.%m.%Y um %H:%M Uhr", "%d.%m.%Y - %H:%M", "%d.%m.%Y %H.%M", "%d.%m.%Y kl. %H.%M", "%Y-%m-%d - %H:%M"),
+    *("%Y年%m月%d日 %H时%M分", "%a %b %d %Y %H:%M:%S %Z", "%Y_%m_%d", "%Y.%m.%d."),
+)
+"""Timestamps with a word or a dash before the time of day, of JavaScript, and dates of names of files."""
+
 _DOTTED_STAMPS = tuple(
     f"a/b/%Y{gap}{time} {half}"
     for gap in (" ", ", ")
@@ -213,7 +220,7 @@ def _newest() -> Iterator[str]:
     for form in (*_ORDINAL_DAYS, *_ORDINAL_STAMPS):
         names = product(dict.fromkeys(("%A" * ("%A" in form), "%a" * ("%A" in form))), ("%B", "%b"))
         yield from (form.replace("%A", day).replace("%B", month) for day, month in names)
-    yield from (*_WRAPPED, *_DOTTED_STAMPS)
+    yield from (*_WRAPPED, *_DIVIDED_STAMPS, *_DOTTED_STAMPS)
 
 
 NEWEST_FORMATS = tuple(dict.fromkeys(with_details(_newest())))
