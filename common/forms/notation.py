@@ -32,7 +32,8 @@ _PATTERN = re.compile(
     r"(?![=+\-@\t\r\n])[^{}]*"
     rf"\{{(?:(?::(?=[^}}])(?P<sign>[{_SIGNS}]?)(?P<mark>,,|[,{_MARKS}]?)"
     rf"|(?P<or_sign>[{_SIGNS}]?)(?P<or_mark>[.{_MARKS}]?),)"
-    r"(?:(?:\.(?P<digits>[0-9])(?P<trimmed>g(?=[Kk]))?)?(?P<exponent>[eEKk])|\.(?P<decimals>[0-9])f)?|:0(?P<width>[2-9]|1[0-5])|:g"
+    r"(?:(?:\.(?P<digits>[0-9])(?P<trimmed>g(?=[Kk]))?)?(?P<exponent>[eEKk])|\.(?P<decimals>[0-9])f)?"
+    r"|:0(?P<width>[2-9]|1[0-5])|:g"
     r"|:(?P<pointed>(?:\.(?P<behind>[0-9]))?p))?\}[^{}]*"
 )
 LAKHS = ",,"
@@ -52,8 +53,8 @@ class Notation:
     Thousands may be divided by an apostrophe or a blank: `{:'}` as 1'234.5, `{: }` as 1 234.5, `{ ,}` as
     1 234,5, `{.,}` as 1.234,5, and `{:,,}` as in India, 12,34,567. With `(`, such as `{:(,}` or `{(,}`,
     negative numbers are in parentheses, without a minus; with `-` their minus is behind them, as 5-; with `=`
-    it is behind a currency, as $-5, and with `)` parentheses are, as $(5); with `\u2212` it is U+2212; with `+` positive numbers have a plus. With
-    `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with
+    it is behind a currency, as $-5, and with `)` parentheses are, as $(5); with `\u2212` it is U+2212; with
+    `+` positive numbers have a plus. With `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with
     `.2e` or `.2E` they have an exponent too, as 1.50e-03. With `.1K` or `.1k` they are thousands, millions
     and so on, as 1.5K and 2.0M, or 2M with `.1gK`. In `{:05}` whole numbers have five digits, with zeros in
     front; in `{:g}` they have no point, as 74 beside 79.5; in `{:p}` and `{:.3p}` those below one begin with

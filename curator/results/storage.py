@@ -23,8 +23,8 @@ import pyarrow as pa
 from ...common.bounded import json_of, read_bytes
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
-from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain

@@ -9,17 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ...common.data.attributes.moments import format_time, short_fraction, time_in_format
-from ...common.forms.date_formats import (
-    OFFSET,
-    SHORT_DAY,
-    SHORT_HOUR,
-    SHORT_OFFSET,
-    days_in,
-    formats_in,
-    months_in,
-    short,
-    written_together,
-)
+from ...common.forms.date_formats import days_in, formats_in, months_in, short, written_together
+from ...common.forms.date_lists import OFFSET, SHORT_DAY, SHORT_HOUR, SHORT_OFFSET
 from ...common.forms.day_names import Days
 from ...common.forms.month_names import Months
 from ...common.forms.zone_names import ZONE_NAME, zone_named

@@ -129,9 +129,7 @@ def fixed_decimals(profile: Profile) -> str:
         most = max(len(match["decimals"] or "") for match in read)
         return Notation(f"{{:{read[0]['exponent']}}}").with_decimals(min(most, 9)).pattern
     mark = "," if notation.decimal_comma else "."
-    written = re.compile(
-        rf"[^{mark}eE]*[0-9]?[{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE].*)?"
-    )
+    written = re.compile(rf"[^{mark}eE]*[0-9]?[{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE].*)?")
     found = {match and match[1] for match in map(written.fullmatch, texts)}
     lengths = {len(decimals or "") for decimals in found}
     least = 2 if notation.plain else 1

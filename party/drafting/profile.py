@@ -118,7 +118,8 @@ class Profile:
         counts = np.bincount(at, self.counts, len(places)).astype(np.int64)
         texts = np.array([*places], dtype=object)
         numbers = np.array(
-            [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places], dtype=np.float64
+            [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places],
+            dtype=np.float64,
         )
         numbers, notation = _numbers_and_notation(texts, numbers)
         return replace(self, texts=texts, counts=counts, numbers=numbers, notation=notation)

@@ -47,7 +47,7 @@ def reads_as_record(cells: Sequence[str]) -> bool:
 
 
 def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[str, ...]:
-    """The name of each column; "" of a first column without one, such as that of row numbers, or of a last one.
+    """The name of each column; "" of a first one without a name, such as that of row numbers, or a last one.
 
     Args:
         file: what messages call the file.

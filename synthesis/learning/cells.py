@@ -169,7 +169,9 @@ class Cells:
     def units(self, name: str) -> tuple[list[tuple[str, str]], NDArray[np.int64]]:
         """What is around the numbers of a column, in order, and the rows of each; private."""
         # A unit such as kg/m2 keeps its digits.
-        number, rest = (f"regexp_extract({self.texts[name]}, {quote(_NUMBER_FIRST)}, {group})" for group in (1, 2))
+        number, rest = (
+            f"regexp_extract({self.texts[name]}, {quote(_NUMBER_FIRST)}, {group})" for group in (1, 2)
+        )
         shape = f"translate({number}, '123456789', '999999999') || {rest}"
         found = self._query(
             f"SELECT {shape} AS t, count(*) AS n FROM file WHERE length({shape}) <= {LONGEST_WORD} GROUP BY 1"

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
-from ...common.forms.date_formats import OFFSET, SHORT_DAY, SHORT_HOUR, written_together
+from ...common.forms.date_formats import written_together
+from ...common.forms.date_lists import OFFSET, SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
 from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, SEEN, places_where, settle_votes
 from .forms.date_forms import MAYBE_CODES

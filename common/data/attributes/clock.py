@@ -38,11 +38,16 @@ FORMATS = (
     *(f"{hour}:MM{end}{word}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for word in BEHIND_HOURS),
     *DURATIONS,
     PADDED_NUMBERS,
-    *(f"{hour}:MM{end}{half}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for half in DOTTED_HALVES),
+    *(
+        f"{hour}:MM{end}{half}"
+        for hour in ("HH", "H")
+        for end in ("", ":SS", ":00")
+        for half in DOTTED_HALVES
+    ),
 )
 """How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need; with
-:00 values are whole minutes; with AM, am, a.m. and so on hours are those of a.m. and p.m. An h stands as in 14h05.
-Durations have a letter behind each number."""
+:00 values are whole minutes; with AM, am, a.m. and so on hours are those of a.m. and p.m. An h stands as in
+14h05. Durations have a letter behind each number."""
 
 _AFTER_NOON = str.maketrans("Aa", "Pp")
 
@@ -91,8 +96,8 @@ class Clock(Moments):
         if self.format not in FORMATS:
             raise DataError(
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "
-                ".fff or .ffffff behind seconds, or AM, am, a.m. or a blank and one of these, or Uhr, or HHhMM, "
-                "HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
+                ".fff or .ffffff behind seconds, or AM, am, a.m. or a blank and one of these, or Uhr, or "
+                "HHhMM, HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:

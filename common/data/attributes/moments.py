@@ -12,7 +12,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...errors import DataError
-from ...forms.date_formats import DOTTED, OFFSET, SHORT_OFFSET
+from ...forms.date_formats import DOTTED
+from ...forms.date_lists import OFFSET, SHORT_OFFSET
 from ...forms.zone_names import ZONE_NAME
 from ...later import np
 from ..values import RawColumn, text_of

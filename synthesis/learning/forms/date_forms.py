@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ....common.data.attributes.clock import BEHIND_HOURS, DOTTED_HALVES, FORMATS, PADDED_NUMBERS, Clock
 from ....common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
-from ....common.forms.date_formats import (
+from ....common.forms.date_formats import DOTTED
+from ....common.forms.date_lists import (
     DAYS_OF_DIGITS,
-    DOTTED,
     LAST_FORMATS,
     LATE_FORMATS,
     NEWEST_FORMATS,

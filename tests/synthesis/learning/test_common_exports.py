@@ -254,10 +254,12 @@ def test_few_codes_with_zeros_in_front_stay_categories(learned, seed):
     assert {"01", "02", "15", "99"} <= {*found.reading.categories}
 
 
+BOUNDS = np.array([1, 0.8, 1.3])
+
 MEASURED = {
     "coordinates": lambda rng: "{:.4f}, {:.4f}".format(*rng.normal((51.5, -0.1), 0.2)),
     "sizes": lambda rng: "{}x{}x{} cm".format(*rng.integers(10, 90, 3)),
-    "estimates": lambda rng: "{0:.2f} ({1:.2f}-{2:.2f})".format(*(rng.lognormal(0.4, 0.4) * np.array([1, 0.8, 1.3]))),
+    "estimates": lambda rng: "{:.2f} ({:.2f}-{:.2f})".format(*rng.lognormal(0.4, 0.4) * BOUNDS),
     "times of work": lambda rng: "{} yrs {} mos".format(*rng.integers(0, (25, 12))),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
+from dpmosaic.common.forms.date_lists import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.forms.date_forms import OF_DIGITS
 from dpmosaic.synthesis.learning.forms.forms import (
     BY_POINT,

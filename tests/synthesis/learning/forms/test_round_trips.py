@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.data.values import read_numbers
-from dpmosaic.common.forms.date_formats import SHORT_DAY, has_offset, readings, short, unit_of
+from dpmosaic.common.forms.date_formats import has_offset, readings, short, unit_of
+from dpmosaic.common.forms.date_lists import SHORT_DAY
 from dpmosaic.common.forms.day_names import WEEKS
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.common.forms.notation import Notation
@@ -73,7 +74,7 @@ def written(number, decimals, pattern):
     signs = {"(": "({})", ")": "({})", "-": "{}-", "\u2212": "\u2212{}"}
     marked = signs.get(sign, "-{}") if number < 0 else "+{}" if sign == "+" and number else "{}"
     outside = re.match("[A-Z]{0,3}[$€£¥₩₹]", before) and marked != "{}-" and sign not in ("=", ")")
-    if outside or sign == "(" and number < 0:
+    if outside or (sign == "(" and number < 0):
         return marked.format(before + digits + after)
     return before + marked.format(digits) + after
 
