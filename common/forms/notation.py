@@ -52,13 +52,13 @@ class Notation:
 
     Thousands may be divided by an apostrophe or a blank: `{:'}` as 1'234.5, `{: }` as 1 234.5, `{ ,}` as
     1 234,5, `{.,}` as 1.234,5, and `{:,,}` as in India, 12,34,567. With `(`, such as `{:(,}` or `{(,}`,
-    negative numbers are in parentheses, without a minus; with `-` their minus is behind them, as 5-; with `=`
-    it is behind a currency, as $-5, and with `)` parentheses are, as $(5); with `\u2212` it is U+2212; with
-    `+` positive numbers have a plus. With `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with
-    `.2e` or `.2E` they have an exponent too, as 1.50e-03. With `.1K` or `.1k` they are thousands, millions
-    and so on, as 1.5K and 2.0M, or 2M with `.1gK`. In `{:05}` whole numbers have five digits, with zeros in
-    front; in `{:g}` they have no point, as 74 beside 79.5; in `{:p}` and `{:.3p}` those below one begin with
-    theirs, as .184.
+    negative numbers are in parentheses, without a minus; with `-` their minus is behind them, as 5-; with
+    `=` it is behind a currency, as $-5, and with `)` parentheses are, as $(5); with `\u2212` it is
+    U+2212; with `+` positive numbers have a plus. With `.2f` before the closing brace, such as `{:.2f}`,
+    `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an exponent too, as
+    1.50e-03. With `.1K` or `.1k` they are thousands, millions and so on, as 1.5K and 2.0M, or 2M with
+    `.1gK`. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they have no point,
+    as 74 beside 79.5; in `{:p}` and `{:.3p}` those below one begin with theirs, as .184.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
