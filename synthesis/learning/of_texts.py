@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.several_numbers import NAMES_OF_PAIRS
 from ...common.data.attributes.unmodelled import (
     Dropped,
     Identifier,
@@ -56,9 +56,6 @@ _UNIQUE = 0.9
 
 _FREE = 0.5
 """A column of sentences, or of texts that are never frequent, is left out if so many of them differ."""
-
-_NAMES_OF_PAIRS = re.compile("({[^{}]*}[/:]?)+")
-"""A pattern of several numbers that name a row, such as 018/123; others measure something."""
 
 _OFTEN_EMPTY = 0.1
 """Where so many rows have no value, texts of no common form name no rows: whether there is one is kept."""
@@ -129,7 +126,7 @@ def learned_texts(
         unlike, pattern = None, None
         if kind.pairs and unique:
             pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
-            if pattern is not None and _NAMES_OF_PAIRS.fullmatch(pattern):
+            if pattern is not None and NAMES_OF_PAIRS.fullmatch(pattern):
                 columns[name] = Identifier(name, pattern)
                 continue
         if kind.pairs:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ....common.data.attributes.several_numbers import SEVERAL_NUMBERS
 from ....common.data.values import NOT_AVAILABLE
 from ....common.forms.date_formats import date_in
 from ....common.forms.spelling import POINTED, UNKNOWN, has_dash, spelling_of
@@ -256,15 +257,7 @@ _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
 _SEVERAL = re.compile("[09][/:x×*+][09]")
-_SMALL = "[09]{1,3}([.,][09]{1,2})?"
-_UNIT, _DEGREES = r" ?[^\W\d_]{1,12}[.]?", "[-+]?[09]{1,3}[.][09]{2,8}"
-_PAIRS = re.compile(
-    rf"(?!0x){_SMALL}(( ?[/:x×*+±] ?| by | of | out of ){_SMALL}){{1,2}}( ?[^\W\d_]{{1,3}})?"
-    rf"|[09]{{1,6}}[.,](--?|\u2013)"
-    rf"|{_SMALL}{_UNIT}(,? {_SMALL}{_UNIT}){{1,2}}"
-    rf"|-?{_SMALL} ?[(\[]-?{_SMALL}( ?[-\u2013,;] ?| to )-?{_SMALL}[)\]]"
-    rf"|[(]?{_DEGREES}[,; ] ?{_DEGREES}[)]?"
-)
+_DASHED = re.compile("[09]{1,6}[.,](--?|\u2013)")
 
 
 def shape_sql(text: str) -> str:
@@ -302,7 +295,7 @@ def _form(shape: str) -> Form:
     clock = clock_in(shape)
     if clock is not None:
         return Form("date", *clock)
-    sentence = shape.count(" ") >= 5 and date_in(shape) is None and not _PAIRS.fullmatch(shape)
+    sentence = shape.count(" ") >= 5 and date_in(shape) is None and not SEVERAL_NUMBERS.fullmatch(shape)
     if shape == _LONG or sentence:
         return Form(SENTENCE)
     if shape == _FAR:
@@ -364,7 +357,7 @@ def _date(shape: str) -> Form:
     date = date_in(shape)
     if date is not None:
         return Form("date", *date)
-    if _PAIRS.fullmatch(shape):
+    if SEVERAL_NUMBERS.fullmatch(shape) or _DASHED.fullmatch(shape):
         return Form(CODE, PAIRS)
     if len(shape) > _LONGEST_CODE or " " in shape:
         return Form(TEXT)
