@@ -148,7 +148,7 @@ class Notation:
         return ("", self.exponent, "M", "B", "T") if self.exponent and self.exponent in "Kk" else ()
 
     @property
-    def pointed(self) -> bool:
+    def has_bare_point(self) -> bool:
         """Whether numbers below one begin with their point, as .5."""
         return self._parts["pointed"] is not None
 
@@ -159,7 +159,7 @@ class Notation:
 
     def with_decimals(self, decimals: int) -> Notation:
         """The same notation, in which every number has so many decimals."""
-        last = self.exponent or "p" * self.pointed
+        last = self.exponent or "p" * self.has_bare_point
         end = f".{decimals}{last or 'f'}}}"
         return Notation(self.pattern.replace("{}", "{:}").replace(f"{last}}}", end))
 
@@ -187,7 +187,7 @@ class Notation:
             kind = "" if self.decimals is None else f".{self.decimals}{self.exponent or 'f'}"
             text = format(plain, f"{grouped}{kind}")
         text = text.replace("e", self.exponent or "e").zfill(self.width)
-        text = text[1:] if self.pointed and text.startswith("0.") else text
+        text = text[1:] if self.has_bare_point and text.startswith("0.") else text
         if self.mark or self.decimal_comma:
             text = _in_lakhs(text) if self.mark == LAKHS else text
             text = text.translate({ord(","): self.mark[:1], ord("."): "," if self.decimal_comma else "."})

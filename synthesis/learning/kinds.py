@@ -265,7 +265,7 @@ def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
         known = KNOWN[notation]
         if (any(known.around) or known.exponent) and numbers - bare <= numbers / 2:
             return False
-        least = _POINTED if known.pointed else MARKED
+        least = _POINTED if known.has_bare_point else MARKED
         return all(clear[places].sum() > least * numbers for places in SHOWN_BY[notation])
 
     return max(filter(is_shown, KNOWN), key=cast)

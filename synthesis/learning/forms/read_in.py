@@ -36,7 +36,7 @@ _UNLISTED = -1
 def _features(name: str) -> tuple[str, str, bool, str, bool]:
     """The sign and the mark of a notation, whether it has a decimal comma, its exponent, and a bare point."""
     known = KNOWN[name]
-    return known.sign, known.mark, known.decimal_comma, known.exponent, known.pointed
+    return known.sign, known.mark, known.decimal_comma, known.exponent, known.has_bare_point
 
 
 def _is_read(known: Notation, name: str) -> bool | None:
