@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -46,6 +47,21 @@ SIGNED = re.compile(f"[A-Z]{{0,3}}[{CURRENCIES}]")
 """What a sign stands before: a currency, such as US$."""
 
 
+SIGN_WORDS = (
+    *(("CR", "DR"), ("Cr", "Dr"), ("cr", "dr"), ("Cr.", "Dr."), ("H", "S")),
+    *(("Haben", "Soll"), ("Credit", "Debit"), ("credit", "debit")),
+)
+"""What stands behind amounts on the two sides of an account."""
+
+_BY_WORDS = tuple(map("|".join, SIGN_WORDS))
+
+
+def sides_of(words: Collection[str]) -> str:
+    """What stands behind numbers of the two sides of an account, as in a pattern; empty if words say none."""
+    found = {word.strip() for word in words}
+    return next(("|".join(pair) for pair in SIGN_WORDS if {*pair} == found), "")
+
+
 @dataclass(frozen=True)
 class Notation:
     """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
@@ -58,7 +74,8 @@ class Notation:
     `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an exponent too, as
     1.50e-03. With `.1K` or `.1k` they are thousands, millions and so on, as 1.5K and 2.0M, or 2M with
     `.1gK`. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they have no point,
-    as 74 beside 79.5; in `{:p}` and `{:.3p}` those below one begin with theirs, as .184.
+    as 74 beside 79.5; in `{} CR|DR` numbers have the first word behind them, negative ones the second; in
+    `{:p}` and `{:.3p}` those below one begin with theirs, as .184.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
@@ -84,6 +101,9 @@ class Notation:
         """The number in a text, without what the pattern has around it; a number alone stays."""
         before, after = self.around
         cell, sign = text.strip(), ""
+        for place, word in enumerate(self.sign_words):
+            if cell.endswith(word.strip()):
+                return "-" * place + self._without_words.number_in(cell.removesuffix(word.strip()))
         if self.sign == "(" and cell.startswith("(") and cell.endswith(")"):
             cell, sign = cell[1:-1].strip(), "-"
         elif cell.startswith(("-", "+", "\u2212" if self.sign == "\u2212" else "-")):
@@ -176,6 +196,8 @@ class Notation:
         return np.array([float(f"{number:.{self.decimals}e}") for number in numbers.tolist()])
 
     def _text_of(self, number: float) -> str:
+        if self.sign_words:
+            return self._without_words._text_of(abs(number)) + self.sign_words[number < 0]
         size = abs(number)
         plain = int(size) if size.is_integer() and size <= LARGEST_WHOLE else size
         grouped = "," if self.mark else ""
@@ -219,6 +241,16 @@ class Notation:
         match = _PATTERN.fullmatch(self.pattern)
         assert match is not None, "it was checked"
         return match.groupdict()
+
+    @cached_property
+    def sign_words(self) -> tuple[str, ...]:
+        """What stands behind numbers from zero on, and behind negative ones; empty if nothing says it."""
+        blank, words = re.fullmatch(f"([{BLANKS}]?)(.*)", self.around[1], re.DOTALL).groups()  # type: ignore[union-attr]
+        return tuple(blank + word for word in words.split("|")) if words in _BY_WORDS else ()
+
+    @cached_property
+    def _without_words(self) -> Notation:
+        return Notation(self.pattern.removesuffix(self.around[1]))
 
     @cached_property
     def around(self) -> tuple[str, str]:

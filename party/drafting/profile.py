@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import LAKHS, PLAIN, Notation
+from ...common.forms.notation import LAKHS, PLAIN, Notation, sides_of
 from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
@@ -275,6 +275,11 @@ def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
 
     A comma before three digits may be of either kind, and so may a point.
     """
+    sides = sides_of({one.after for one in found if one is not None})
+    found = [
+        one and replace(one, after=one.after.replace(one.after.strip(), sides) if sides else one.after)
+        for one in found
+    ]
     known = [one for one in found if one is not None]
     comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))

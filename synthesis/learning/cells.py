@@ -277,7 +277,9 @@ def _number_sql(text: str, notation: str) -> str:
         inside = f"starts_with({text}, '(') AND ends_with({text}, ')')"
         sign = f"CASE WHEN {inside} THEN '-' ELSE '' END"
         text = f"CASE WHEN {inside} THEN trim({text}[2:-2]) ELSE {text} END"
-    for part in known.around:
+    for word, minus in zip(known.sign_words, ("", "-"), strict=False):
+        text = f"regexp_replace({text}, {quote(f'^(.*?) ?{re.escape(word.strip())}$')}, '{minus}\\1')"
+    for part in known.around[: 1 if known.sign_words else 2]:
         if part.strip():
             text = f"trim(replace({text}, {quote(part.strip())}, ''))"
     if known.around[0].endswith(tuple(BLANKS)):

@@ -14,6 +14,7 @@ from dpmosaic.common.data.domain_files.reading import read_entry
 from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.party.drafting.inference import draft_file
+from dpmosaic.synthesis.synthesize import DomainWarning, synthesize
 
 ROWS = 1000
 TIMES = [datetime(2021, 1, 4, 8, 5) + timedelta(hours=11.3 * n, microseconds=123457 * n) for n in range(ROWS)]
@@ -186,6 +187,11 @@ NUMBERS = {
     "squares": lambda number: f"{1000 * number**2:,.2f} m^2".translate(str.maketrans(",.", ".,")),
     "amounts behind a code": lambda number: f"USD{2000 * abs(number):,.2f}",
     "degrees": lambda number: f"{20 + 5 * number:.1f}\u2103",
+    "statements of banks": lambda number: f"{abs(900 * number):,.2f} {'CR' if number >= 0 else 'DR'}",
+    "statements of Indian banks": lambda number: f"₹{abs(90 * number):.2f} {'Cr' if number >= 0 else 'Dr'}",
+    "statements of German banks": lambda number: (
+        f"{abs(900 * number):,.2f} {'H' if number >= 0 else 'S'}".translate(str.maketrans(",.", ".,"))
+    ),
     "accounts of Excel": lambda number: accounting(900 * number + 0.25),
     "padded on the left": lambda number: f"{100 * number:10.2f}",
     "padded whole numbers": lambda number: f"{int(9000 * abs(number)) + 1:8d}",
@@ -277,3 +283,14 @@ def test_two_numbers_that_name_the_rows_keep_their_form(learned):
     cells = [f"{number // 100:03d}/{number % 100:02d}" for number in range(ROWS)]
     [found] = learned(pd.DataFrame({"x": cells, "y": "a"})).unmodelled
     assert (type(found), found.pattern) == (Identifier, "{:03d}/{:02d}")
+
+
+def test_amounts_on_two_sides_of_an_account_are_released_with_both_signs():
+    numbers = np.random.default_rng(12).normal(40, 100, 3 * ROWS).round(2)
+    cells = [f"{abs(number):,.2f} {'CR' if number >= 0 else 'DR'}" for number in numbers.tolist()]
+    with pytest.warns(DomainWarning, match="no domain"):
+        released = synthesize(
+            pd.DataFrame({"x": cells}), epsilon=20.0, mechanism="independent", seed=1, progress=False
+        ).table["x"]
+    assert released.str.fullmatch(r"[0-9,]+[.][0-9]{2} (CR|DR)").all()
+    assert released.str.endswith("DR").mean() == pytest.approx((numbers < 0).mean(), abs=0.03)
