@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import LAKHS, PLAIN, Notation
+from ...common.forms.notation import LAKHS, PLAIN, Notation, sides_of
 from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
@@ -23,13 +23,16 @@ from ..sources.sql import as_key, quote
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
+_PLAIN_NUMBER = re.compile(_NUMBER)
+
 _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
 _INFINITE = re.compile("[-+]?inf(inity)?", re.IGNORECASE)
 
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
 
-_FLOATS = ("FLOAT", "DOUBLE")
+FLOATS = ("FLOAT", "DOUBLE")
+"""DuckDB's types of numbers that may be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,22 @@ class Profile:
         listed = tuple(sorted({*self.blanks, *self.texts[found]}))
         return replace(self._of(~found), blanks=listed)
 
+    def without_padding(self) -> Profile:
+        """The same column without blanks around its texts; itself if there are none."""
+        stripped = [text.strip() for text in self.texts]
+        if stripped == self.texts.tolist():
+            return self
+        places = {text: place for place, text in enumerate(dict.fromkeys(stripped))}
+        at = [places[text] for text in stripped]
+        counts = np.bincount(at, self.counts, len(places)).astype(np.int64)
+        texts = np.array([*places], dtype=object)
+        numbers = np.array(
+            [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places],
+            dtype=np.float64,
+        )
+        numbers, notation = _numbers_and_notation(texts, numbers)
+        return replace(self, texts=texts, counts=counts, numbers=numbers, notation=notation)
+
     def with_zeros_in_front(self) -> Profile:
         """The same column of digits of one length, as numbers with zeros in front."""
         numbers = self.texts.astype(np.float64)
@@ -132,7 +151,12 @@ class Profile:
 def is_absent(text: str) -> bool:
     """Whether a text stands for a missing value among numbers, dates or booleans."""
     known = text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
-    return known or _INFINITE.fullmatch(text) is not None
+    return known or is_infinite(text)
+
+
+def is_infinite(text: str) -> bool:
+    """Whether a text is an infinite number, which stands for a missing value."""
+    return _INFINITE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -201,7 +225,7 @@ class Rows:
         return {name: np.ma.filled(found[f"c{self.places[name]}"].astype(object), None) for name in names}
 
     def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
-        absent = "nan" if kind in _FLOATS else ""
+        absent = "nan" if kind in FLOATS else ""
         found = self.source.query(
             self.connection,
             f"SELECT cell, rows, CASE WHEN regexp_full_match(cell, '{_NUMBER}') "
@@ -260,6 +284,11 @@ def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
 
     A comma before three digits may be of either kind, and so may a point.
     """
+    sides = sides_of({one.after for one in found if one is not None})
+    found = [
+        one and replace(one, after=one.after.replace(one.after.strip(), sides) if sides else one.after)
+        for one in found
+    ]
     known = [one for one in found if one is not None]
     comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))
