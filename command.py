@@ -122,6 +122,12 @@ _NO_MEMORY = (
 )
 
 
+_NO_ROOM = (
+    "expected a disk with room that can be written, found another ({}); make room, or let this user write "
+    "there, and try again"
+)
+
+
 class _Unloaded(TyperCommand):
     """Stands for a command in the list of commands; whoever calls the command loads its module first."""
 
@@ -209,6 +215,13 @@ def main() -> None:
     except MemoryError:
         # What other libraries say of it may be a number of rows.
         tell(f"error: {_NO_MEMORY}", err=True, fg=typer.colors.RED)
+        sys.exit(1)
+    except Exception as error:
+        from .common.formats import is_of_disk
+
+        if not is_of_disk(error):
+            raise
+        tell(f"error: {_NO_ROOM.format(error)}", err=True, fg=typer.colors.RED)
         sys.exit(1)
     finally:
         # What is left is to end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from dataclasses import dataclass
@@ -10,6 +11,15 @@ from functools import cached_property
 from pathlib import Path
 
 from .errors import DataError
+
+_OF_DISK = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+)
+_ERRORS_OF_DISK = (errno.EDQUOT, errno.EIO, errno.ENOSPC, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -33,11 +43,17 @@ class Format:
             database: connection to the file.
 
         Raises:
-            DataError: it has another number or other tables, or is no such file; names the number.
+            DataError: it has another number or other tables, or is no such file; names the number. Or its
+                disk fails.
         """
         try:
             found, columns = _number(database), _columns(database)
         except sqlite3.DatabaseError as cause:
+            if is_of_disk(cause):
+                raise DataError(
+                    f"cannot read the {self.kind}: {cause}; it may be whole: make room on its disk, or let "
+                    "this user write there"
+                ) from cause
             raise DataError(
                 f"expected a {self.kind} of format {self.number}, found a file of another kind, or a damaged "
                 "one; restore a backup"
@@ -64,6 +80,16 @@ class Format:
         with contextlib.closing(sqlite3.connect(":memory:")) as database:
             database.executescript(self.schema)
             return _columns(database)
+
+
+def is_of_disk(error: BaseException) -> bool:
+    """Whether an error says that a disk is full, read-only or fails, and nothing of what a file holds.
+
+    SQLite reads no file with a log of its own where it cannot write beside it.
+    """
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_DISK
+    return isinstance(error, OSError) and error.errno in _ERRORS_OF_DISK
 
 
 def copy_database(path: Path, target: Path) -> None:

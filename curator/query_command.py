@@ -46,17 +46,23 @@ def query(
     require_extra("curator")
     from .analysis.release import load
     from .people.release import load_people
-    from .results.outputs import PEOPLE
+    from .results.csv_files import csv_text
+    from .results.outputs import PEOPLE, write_not_for_release
 
     held = load_people(release) if (release / PEOPLE).is_file() else load(release)
     answered = held.query(question, level, "population" if population else "table")
     if json_output:
         tell(json.dumps(answered.to_json()))
     elif csv_file == _PRINTED:
-        write(answered.frame.to_csv(index=False))
+        write(csv_text(answered.frame))
+        _warn(answered)
     elif csv_file is not None:
-        write_text(csv_file, answered.frame.to_csv(index=False))
+        if answered.labels:
+            write_not_for_release(csv_file, csv_text(answered.frame), " ".join(answered.labels))
+        else:
+            write_text(csv_file, csv_text(answered.frame))
         tell(f"{len(answered.rows)} rows written to {csv_file}")
+        _warn(answered)
     else:
         _print(answered)
 
@@ -66,3 +72,9 @@ def _print(answered: Answer) -> None:
     Terminal().print(terminal_table(answered.columns, answered.texts(), right=numbers))
     for line in (answered.caption, *answered.notes):
         tell(line)
+    _warn(answered)
+
+
+def _warn(answered: Answer) -> None:
+    for label in answered.labels:
+        tell(f"warning: {label}", fg=typer.colors.YELLOW, err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import shutil
 import sqlite3
 import tempfile
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..common.errors import DataError
+from ..common.formats import is_of_disk
 
 LEAST_MIB = 64
 """Room that a daemon needs for its ledger and its logs, and for temporary files, each in MiB."""
@@ -21,14 +21,6 @@ FULL = (
     "not charged again"
 )
 """What curators are told; nothing was answered without being written."""
-
-
-def is_full(error: BaseException) -> bool:
-    """Whether an error says that nothing more can be written, or that a disk fails as it does then."""
-    if isinstance(error, sqlite3.Error):
-        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return primary in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager
@@ -44,10 +36,11 @@ def told_if_full(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        if not is_full(error):
+        if not is_of_disk(error):
             raise
         raise DataError(
-            f"expected room on the disk of {folder} and in TMPDIR, found none; make room and try again"
+            f"expected room on the disk of {folder} and in TMPDIR, found none, or a disk that only reads; "
+            "make room and try again"
         ) from error
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common.data.domain import Domain
 from ..common.data.related.keys import without_keys
-from ..common.errors import DataError
+from ..common.errors import DataError, MosaicWarning
 from ..common.version import __version__
 from ..curator.certificates.json_values import to_json_values
 from ..curator.people.release import PeopleRelease
@@ -27,7 +27,7 @@ from .related.keys import with_patterns
 from .related.making import release_tables
 from .related.order import Ordered
 from .related.public import PublicTables, without_described
-from .related.stated import with_bounds, with_pairs, with_series, with_summaries
+from .related.stated import notes_on_bounds, with_bounds, with_pairs, with_series, with_summaries
 from .related.tables import Pairs, Raw, Relations, Summaries, read_tables
 
 
@@ -76,6 +76,8 @@ def release_people(
         raise DataError("public: expected several tables by name beside it, got one; leave it out")
     tables, domains = _read(held_by_people, stated, public, rng)
     tables = with_bounds(with_summaries(tables, stated.summaries), stated.within)
+    for note in notes_on_bounds(tables, stated.within):
+        warnings.warn(note, MosaicWarning, stacklevel=3)
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)
     named = {

@@ -15,10 +15,14 @@ from ..curator.analysis.release import Release
 from ..curator.analysis.release import load as read_release
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.mosaic.mosaic import Mosaic
+from ..simulations.tables.arrow_tables import rereadable
 from ..simulations.tables.frames import RawTable, Source, digest_of, load, raw_table
 
 PriorLike: TypeAlias = Release | Source
 """A release, its folder, or a public table: a data frame or the path of a file."""
+
+_PRIOR = b"prior"
+"""Key of digests of priors, which are public."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +38,11 @@ class Prior:
     raw: RawTable
 
     @classmethod
-    def of(cls, prior: PriorLike | None, is_public: bool, data: Source, mechanism: Mechanism) -> Prior | None:
+    def of(cls, prior: PriorLike | None, is_public: bool, mechanism: Mechanism) -> Prior | None:
         """A prior of a release of a table; None without one.
 
         Raises:
-            DataError: nobody says that it is public, it is the table itself, or the mechanism cannot use it.
+            DataError: nobody says that it is public, or the mechanism cannot use it.
         """
         if prior is None:
             if is_public:
@@ -57,10 +61,17 @@ class Prior:
                 "prior: expected a private release or its folder, got another table; if it is public or made "
                 "from a release, say so with prior_is_public, and never give private rows"
             )
-        rows = prior.table if isinstance(prior, Release) else prior
-        if rows is data or _same_file(rows, data):
-            raise DataError("prior: expected another table than the real one, got that; leave the prior out")
+        rows = rereadable(prior.table if isinstance(prior, Release) else prior)
         return cls(rows, raw_table(rows))
+
+    def check_other(self, data: Source) -> None:
+        """Refuses a prior that is the real table, also a copy of it.
+
+        Raises:
+            DataError: it is.
+        """
+        if self.digest() == digest_of(data, _PRIOR).hex():
+            raise DataError("prior: expected another table than the real one, got that; leave the prior out")
 
     def check_columns(self, names: Collection[str]) -> None:
         """Refuses a prior that lacks columns.
@@ -91,10 +102,4 @@ class Prior:
 
     def digest(self) -> str:
         """A digest of its cells or its file."""
-        return digest_of(self.rows, b"prior").hex()
-
-
-def _same_file(one: object, other: object) -> bool:
-    """Whether both are paths of one file."""
-    paths = [Path(path) for path in (one, other) if isinstance(path, str | Path)]
-    return len(paths) == 2 and all(path.exists() for path in paths) and paths[0].samefile(paths[1])
+        return digest_of(self.rows, _PRIOR).hex()

@@ -354,7 +354,7 @@ def synthesize(
             "expected a data frame of pandas, Polars, PyArrow or DuckDB, or the path of a file, got several; "
             "name their relations"
         )
-    known_before = Prior.of(prior, prior_is_public, data, chosen)
+    known_before = Prior.of(prior, prior_is_public, chosen)
     if domain is None:
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
@@ -370,6 +370,8 @@ def synthesize(
         if known_before is not None:
             known_before.in_domain(described)
         known = loaded
+    if known_before is not None:
+        known_before.check_other(data)
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
     if workload is not None and not isinstance(workload, str | Workload):
         raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')

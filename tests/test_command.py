@@ -142,6 +142,35 @@ def test_a_command_without_enough_memory_ends_in_one_sentence_without_what_libra
     assert "48842" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        ("OSError(errno.EROFS, 'Read-only file system', 'keys/tls.crt.new')", 1),
+        ("OSError(errno.ENOSPC, 'No space left on device')", 1),
+        ("full()", 1),
+        ("OSError(errno.EPIPE, 'Broken pipe')", None),
+        ("ValueError('a fault of the program')", None),
+    ],
+)
+def test_a_command_on_a_disk_that_cannot_be_written_ends_in_one_sentence(raised, code):
+    program = (
+        "import errno, sqlite3, sys, dpmosaic.command as command\n"
+        "def full():\n"
+        "    error = sqlite3.OperationalError('database or disk is full')\n"
+        "    error.sqlite_errorcode = sqlite3.SQLITE_FULL\n"
+        "    return error\n"
+        f"def app(): raise {raised}\n"
+        "command.app = app\n"
+        "command.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    if code is None:
+        assert "Traceback" in done.stderr
+        return
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
+    assert done.stderr.startswith("error: expected a disk with room that can be written, found another (")
+
+
 def test_help_of_a_party_lists_every_command_once_in_the_order_of_a_day():
     done = CliRunner().invoke(party_commands, ["--help"])
     listed = re.findall(r"^│ ([a-z]+) ", done.output, flags=re.M)

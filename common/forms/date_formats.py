@@ -15,174 +15,21 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import product
 
+from .date_lists import (
+    LAST_FORMATS,
+    LATE_FORMATS,
+    NEWEST_FORMATS,
+    OF_YEAR,
+    OFFSET,
+    RARE_FORMATS,
+    SHORT_DAY,
+    SHORT_HOUR,
+    SHORT_OFFSET,
+    USUAL_FORMATS,
+)
 from .day_names import DAY_NAMES, WEEKS, Days
 from .month_names import CALENDARS, ENGLISH, ENGLISH_SHORT, NAMES, Months
-from .zone_names import ZONE_NAMES
-
-SHORT_DAY, SHORT_HOUR = 1, 2
-"""Details, which add up; 0 where every part has two digits."""
-
-_DAYS = (
-    *("%Y-%m-%d", "%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "a/b/%Y", "a/b/%y", "a-b-%Y"),
-    *("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%b %d, %Y", "%B %d, %Y"),
-)
-_TIMES = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
-
-_NAMED = (
-    *("%d %b %Y", "%d. %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%d%b%Y", "%d%b%y", "%d de %b de %Y"),
-    *("%b %d, %Y", "%b %d %Y", "%Y-%b-%d", "%b-%y", "%b-%Y", "%b %Y", "%b %y", "%b/%Y", "%b/%y", "%b de %Y"),
-    *("%d %b %y", "%d. %b %y", "%Y %b", "%Y-%b"),
-)
-"""Dates with the name of a month, of any kind."""
-
-_NAMED_STAMPS = (
-    *("%d%b%Y:%H:%M:%S", "%d%b%Y:%H:%M:%S.%f", "%d%b%y:%H:%M:%S", "%d/%b/%Y:%H:%M:%S %z"),
-    *("%d %b %Y %H:%M", "%d %b %Y %H:%M:%S", "%d. %b %Y %H:%M", "%d. %b %Y, %H:%M", "%d-%b-%Y %H:%M:%S"),
-    *("%b %d %Y %I:%M%p", "%b %d, %Y, %I:%M:%S %p"),
-    *("%d %b %Y, %H:%M", "%d %b %Y, %H:%M:%S", "%d %b %Y %I:%M %p", "%d %b %Y, %I:%M %p", "%d-%b-%Y %H:%M"),
-    *("%d-%b-%y %H:%M", "%d-%b-%Y %I:%M %p", "%b %d, %Y %H:%M", "%b %d, %Y %H:%M:%S", "%b %d, %Y, %H:%M"),
-    *("%b %d, %Y %I:%M %p", "%b %d, %Y, %I:%M %p", "%b %d, %Y at %I:%M %p", "%b %d, %Y %I:%M:%S %p"),
-)
-
-OF_YEAR = "\6"
-"""What the shape of a part of a year in digits, and a year, begins with, such as 03/2021 or 2021Q1."""
-
-OFFSET, SHORT_OFFSET = "%:z", "%:::z"
-"""Distances from UTC as in ISO 8601, such as +02:00, and as short as they can be, such as +02 and +05:30;
-%z is +0200."""
-
-_SECONDS = ("%H:%M:%S", "%H:%M:%S.%f")
-
-PARTS_OF_YEAR = (
-    "(0?[1-9]|1[0-2])/(19|20)[0-9]{2}|[0-9]{4}[-/mM](0[1-9]|1[0-2])|(19|20)[0-9]{2}-[0-3][0-9]{2}"
-    "|(19|20)[0-9]{2}[- ]?[QT][1-4]|[QT][1-4][-/ ](19|20)[0-9]{2}"
-)
-"""What is one: 2021-13 and 2021/22 are of no month, and 2021-400 is no day of a year."""
-
-_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
-_TWO, _FOUR = "[0-9]{2}", "[0-9]{4}"
-OF_DIGITS_ALONE = rf"[0-9]{{1,2}}([-./])[0-9]{{1,2}}[-./]({_FOUR}|{_TWO})"
-DAYS_OF_DIGITS = "|".join(
-    f"{first}{mark}{second}{mark}{third}"
-    for mark in ("-", "[.]", "/")
-    for first, second, third in (
-        *((_DAY, _MONTH, f"({_FOUR}|{_TWO})"), (_MONTH, _DAY, f"({_FOUR}|{_TWO})"), (_TWO, _MONTH, _DAY)),
-    )
-)
-"""Three numbers that may be a date, and those that are one in some order."""
-
-_RARE_DAYS = (
-    *("%Y.%m.%d", "%Y年%m月%d日", "%Y년 %m월 %d일", "%Y. %m. %d.", "%d. %m. %Y"),
-    *("%a, %d %b %Y", "%a %d %b %Y", "%a, %b %d, %Y", "%a %b %d %Y", "%A, %B %d, %Y", "%A, %d %B %Y"),
-    *("%a %Y-%m-%d", "%o %N %Y"),
-    *("%m/%Y", "%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q-%Y", "Q%q/%Y", "Q%q %Y"),
-    *("a-b-%y", "%A %d %B %Y", "%a %d.%m.%Y", "%a, %d.%m.%Y", "%Y/%m", "%Ym%m", "%YM%m", "%Y-%j"),
-    *(
-        "%G-W%V",
-        "%GW%V",
-        "%G W%V",
-        "W%V %G",
-        "W%V-%G",
-        "W%V/%G",
-        "KW %V/%G",
-        "KW%V/%G",
-        "KW%V %G",
-        "KW %V %G",
-    ),
-    *("%G-KW%V", "%G/KW%V", "%G KW%V", "%G-W%V-%u"),
-)
-_RARE_STAMPS = (
-    *("%Y.%m.%d %H:%M", "%Y.%m.%d %H:%M:%S", "%Y年%m月%d日 %H:%M", "%Y. %m. %d. %H:%M"),
-    *("a/b/%Y %I:%M %P", "a/b/%Y %I:%M:%S %P", "a/b/%Y %I:%M%p", "a/b/%Y %Hh%M", "a-b-%Y %Hh%M"),
-    *("a/b/%Y, %H:%M", "a/b/%Y, %H:%M:%S", "a/b/%Y, %I:%M %p", "a/b/%Y, %I:%M:%S %p"),
-    *("%d.%m.%Y, %H:%M", "%d.%m.%Y, %H:%M:%S", "%d. %m. %Y %H:%M"),
-    *("%Y-%m-%d %H:%M UTC", "%Y-%m-%d %H:%M:%S UTC", "%Y-%m-%d %H:%M:%S.%f UTC"),
-    *("%Y-%m-%d %H:%M:%S %z", "%Y-%m-%d %H:%M:%S.%f %z"),
-    *("%a, %d %b %Y %H:%M:%S GMT", "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y"),
-    *(
-        "%a %b %d %H:%M:%S UTC %Y",
-        "%a %b %d %H:%M:%S %z %Y",
-        "a/b/%y, %H:%M",
-        "a/b/%y, %H:%M:%S",
-        "a/b/%y, %I:%M %p",
-    ),
-    *("%d.%m.%y, %H:%M", "%d.%m.%y, %H:%M:%S", "%d.%m.%Y %H:%M Uhr", "%d.%m.%Y, %H:%M Uhr", "a-b-%y %H:%M"),
-)
-
-_LATE_DAYS = (
-    *("%YT%q", "%Y-T%q", "%Y T%q", "T%q-%Y", "T%q/%Y", "T%q %Y"),
-    *("S%V/%G", "S%V-%G", "S%V %G", "%G-S%V", "%GS%V"),
-)
-"""Quarters and weeks in French."""
-
-_NAMED_DAYS = (
-    *(
-        f"%K{gap}{day}"
-        for gap in (" ", ", ", ". ", "., ")
-        for day in ("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%d-%m-%Y", "%Y-%m-%d", "%d. %N %Y", "%d %N %Y")
-    ),
-    *("%K, den %d. %N %Y", "%K %o %N %Y", "%K, %d de %N de %Y", "%K %d de %N de %Y", "%A, %d. %B %Y"),
-    *("%K, %d.%m.%Y %H:%M", "%K %d.%m.%Y %H:%M", "%K, %d.%m.%Y, %H:%M", "%K, %d. %N %Y %H:%M"),
-    *("%K %d/%m/%Y %H:%M", "%K %d %N %Y %H:%M"),
-)
-"""Dates and timestamps with days of the week in other languages."""
-
-_LAST_STAMPS = (
-    *("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
-    *(f"{day} {time} GMT" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
-    *(f"{day} {time} UTC" for day in ("a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
-    *(f"%Y-%m-%d{gap}{time}{zone}" for gap in " T" for time in _SECONDS for zone in ("%z", SHORT_OFFSET)),
-    *(f"%Y-%m-%d{gap}%H:%M:%S,%f{zone}" for gap in " T" for zone in ("", "Z")),
-    *("%Y-%m-%d_%H-%M-%S", "%Y-%m-%d %H-%M-%S", "%Y-%m-%d_%H:%M:%S", "%Y%m%d_%H%M%S", "%Y%m%d %H%M%S"),
-    *(f"a/b/{year} %I:%M{half}" for year, half in (("%y", "%P"), ("%y", "%p"), ("%y", " %P"), ("%Y", "%P"))),
-    *(f"%Y-%m-%d {time} {OFFSET}" for time in _SECONDS),
-    *(f"%d-{month}-%y %I.%M.%S{fraction} %p" for month in ("%b", "%N") for fraction in (".%f", "")),
-)
-"""Timestamps in the short form of ISO 8601, of Greenwich, and of databases, logs and names of files."""
-
-_LATE_STAMPS = (
-    *(f"{day} {time} %Z" for day in ("%Y-%m-%d", "a/b/%Y", "%d.%m.%Y") for time in ("%H:%M", "%H:%M:%S")),
-    *("%Y-%m-%d %H:%M:%S.%f %Z", "a/b/%Y %I:%M %p %Z", "a/b/%Y %I:%M:%S %p %Z", "%d %b %Y %H:%M:%S %Z"),
-    *("%a %b %d %H:%M:%S %Z %Y", "%a, %d %b %Y %H:%M:%S %Z"),
-)
-
-_TWO_DIGITS = re.compile("%Y-?%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]")
-"""Dates whose days and months always have two digits: those of ISO 8601, SAS and mail."""
-
-
-def _usual() -> Iterator[str]:
-    for day in _DAYS:
-        gaps, zones = ((" ", "T"), ("", "Z", OFFSET)) if day.startswith("%Y") else ((" ",), ("",))
-        yield day
-        yield from ("".join((day, gap, time, zone)) for time, gap, zone in product(_TIMES, gaps, zones))
-    yield "%Y-%m"
-
-
-def _rare() -> Iterator[str]:
-    yield from (*_RARE_DAYS, *_RARE_STAMPS)
-    for form in (*_NAMED, *_NAMED_STAMPS):
-        yield from (form.replace("%b", name) for name in ("%b", "%B", "%N"))
-
-
-def with_details(forms: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """The formats with the details that each can have."""
-    for form in forms:
-        days = (0,) if _TWO_DIGITS.search(form) or not re.search("%[dm]|a.b", form) else (0, SHORT_DAY)
-        hours = (0, SHORT_HOUR) if re.search("%[HI]", form) else (0,)
-        yield from ((form, day + hour) for day, hour in product(days, hours))
-
-
-USUAL_FORMATS = tuple(with_details(_usual()))
-"""Formats with their details."""
-
-RARE_FORMATS = tuple(dict.fromkeys(with_details(_rare())))
-"""Others."""
-
-LATE_FORMATS = tuple(with_details((*_LATE_DAYS, *_LATE_STAMPS)))
-"""Later ones; see `forms.FIRST` of learning."""
-
-LAST_FORMATS = tuple(with_details((*_NAMED_DAYS, *_LAST_STAMPS)))
-"""The last ones."""
+from .zone_names import DISTANCE, ZONE_NAMES
 
 _AS_NINES = str.maketrans("12345678", "9" * 8)
 
@@ -200,14 +47,18 @@ _WORDS = {
 
 _FRACTION, _ZONE = (
     re.compile(r"([:.][09]{2}[:.][09]{2}[.,])[09]{1,9}(?![09])"),
-    re.compile("(?<=[09f ])[-+][09]{2}(?P<more>(?P<colon>:?)[09]{2})?(?=$| [09]{4}$)"),
+    re.compile("(?<=[09f ])[-+][09]{2}(?P<more>(?P<colon>:?)[09]{2})?(?=]?$| [09]{4}$)"),
 )
+DOTTED = re.compile("(?P<half>[AaPp])[.](?P<blank>[ \u00a0\u202f]?)(?P<last>[Mm])[.]")
+"""Halves of a day with full stops, such as a.m. and, as in Spanish, a. m."""
+_ORDINAL = re.compile(r"(?<=[09])(st|nd|rd|th)\b")
 _WORD, _DIGITS = re.compile(r"(?<!%)[^\W\d_]+[.]?"), re.compile("[09]+")
 
 
 def _key(shape: str) -> str:
     """The shape of dates, in which a run of digits is its length, and what is a name or a zone its code."""
-    text = _FRACTION.sub(r"\1%f", shape)
+    text = DISTANCE.sub("%Z", _ORDINAL.sub("%O", shape))
+    text = DOTTED.sub(_dotted_half, _FRACTION.sub(r"\1%f", text))
     if ":" in text:
         text = _ZONE.sub(_offset, text)
     return _DIGITS.sub(lambda run: str(len(run[0])), _WORD.sub(_code, text))
@@ -215,6 +66,10 @@ def _key(shape: str) -> str:
 
 def _offset(zone: re.Match[str]) -> str:
     return SHORT_OFFSET if not zone["more"] else OFFSET if zone["colon"] else "%z"
+
+
+def _dotted_half(half: re.Match[str]) -> str:
+    return "%::p" if half["blank"] else "%:P" if half["last"] == "M" else "%:p"
 
 
 def _code(word: re.Match[str]) -> str:
@@ -254,7 +109,8 @@ _PARTED = ("%m/%Y", "%Y-%m", "%Y/%m", "%Ym%m", "%YM%m", "%Y-%j")
 def _keys_of(form: str, detail: int) -> Iterator[str]:
     """The keys of the shapes of cells in a format, of which a part has one digit if the detail says so."""
     day, hour = ("12" if detail & one else "2" for one in (SHORT_DAY, SHORT_HOUR))
-    lengths = {"%Y": ("4",), **dict.fromkeys(("%y", "%M", "%S"), "2"), "%q": "1", "%o": ("1er",)}
+    lengths = {"%Y": ("4",), **dict.fromkeys(("%y", "%M", "%S"), "2"), "%q": "1"}
+    lengths |= {"%o": ("1er",), "%O": ("1%O", "2%O")}
     lengths |= {**dict.fromkeys(("%d", "%m", "a", "b"), day), **dict.fromkeys(("%H", "%I"), hour)}
     lengths |= {"%G": ("4",), "%V": ("2",), "%u": ("1",), "%j": ("3",)}
     if detail & SHORT_DAY and re.match("a.b.%y", form):
@@ -284,7 +140,8 @@ _FORMS: dict[str, tuple[str, int]] = {}
 _ALIKE = (("%B", "%b"), ("%N", "%b"), ("%N", "%B"), ("%K", "%a"), ("%K", "%N"), ("%K", "%b"))
 for _names in ((), *_ALIKE):
     for _one in sorted(
-        (*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS, *LAST_FORMATS), key=lambda form: form[1]
+        (*USUAL_FORMATS, *RARE_FORMATS, *LATE_FORMATS, *LAST_FORMATS, *NEWEST_FORMATS),
+        key=lambda form: form[1],
     ):
         for _shape in _keys_of(*_one):
             _FORMS.setdefault(_shape.replace(*_names) if _names else _shape, _one)
@@ -382,6 +239,6 @@ def has_offset(form: str) -> bool:
 def unit_of(form: str) -> str:
     """The unit of which dates in a format are whole numbers: quarter, month, week or day."""
     codes = {*re.findall("%.", form.replace("-", ""))}
-    if codes & {"%d", "%o", "%j", "%u"}:
+    if codes & {"%d", "%o", "%O", "%j", "%u"}:
         return "day"
     return next((unit for code, unit in (("%q", "quarter"), ("%V", "week")) if code in codes), "month")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,17 +23,19 @@ LONGEST_PATTERN = 200
 APOSTROPHES, BLANKS = "'\u2019", " \u00a0\u202f\u2009"
 """Marks between thousands beside commas and points, as typed and as typeset."""
 
-SIGNS = ("(", "-", "+", "=", "\u2212")
+SIGNS = ("(", "-", "+", "=", ")", "\u2212")
 """How signs are written where not by a minus before negative numbers: these in parentheses or with a minus
-behind them, positive ones with a plus, negative ones with a minus between a currency and them, or with the
-minus sign of typography."""
+behind them, positive ones with a plus, negative ones with a minus between a currency and them, or in
+parentheses there, or with the minus sign of typography."""
 
 _MARKS, _SIGNS = APOSTROPHES + BLANKS, re.escape("".join(SIGNS))
 _PATTERN = re.compile(
     r"(?![=+\-@\t\r\n])[^{}]*"
     rf"\{{(?:(?::(?=[^}}])(?P<sign>[{_SIGNS}]?)(?P<mark>,,|[,{_MARKS}]?)"
     rf"|(?P<or_sign>[{_SIGNS}]?)(?P<or_mark>[.{_MARKS}]?),)"
-    r"(?:(?:\.(?P<digits>[0-9])(?P<trimmed>g(?=[Kk]))?)?(?P<exponent>[eEKk])|\.(?P<decimals>[0-9])f)?|:0(?P<width>[2-9]|1[0-5])|:g)?\}[^{}]*"
+    r"(?:(?:\.(?P<digits>[0-9])(?P<trimmed>g(?=[Kk]))?)?(?P<exponent>[eEKk])|\.(?P<decimals>[0-9])f)?"
+    r"|:0(?P<width>[2-9]|1[0-5])|:g"
+    r"|:(?P<pointed>(?:\.(?P<behind>[0-9]))?p))?\}[^{}]*"
 )
 LAKHS = ",,"
 """In place of a mark: commas before the last three digits and every two before these, as in 12,34,567."""
@@ -44,18 +47,35 @@ SIGNED = re.compile(f"[A-Z]{{0,3}}[{CURRENCIES}]")
 """What a sign stands before: a currency, such as US$."""
 
 
+SIGN_WORDS = (
+    *(("CR", "DR"), ("Cr", "Dr"), ("cr", "dr"), ("Cr.", "Dr."), ("H", "S")),
+    *(("Haben", "Soll"), ("Credit", "Debit"), ("credit", "debit")),
+)
+"""What stands behind amounts on the two sides of an account."""
+
+_BY_WORDS = tuple(map("|".join, SIGN_WORDS))
+
+
+def sides_of(words: Collection[str]) -> str:
+    """What stands behind numbers of the two sides of an account, as in a pattern; empty if words say none."""
+    found = {word.strip() for word in words}
+    return next(("|".join(pair) for pair in SIGN_WORDS if {*pair} == found), "")
+
+
 @dataclass(frozen=True)
 class Notation:
     """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
 
     Thousands may be divided by an apostrophe or a blank: `{:'}` as 1'234.5, `{: }` as 1 234.5, `{ ,}` as
     1 234,5, `{.,}` as 1.234,5, and `{:,,}` as in India, 12,34,567. With `(`, such as `{:(,}` or `{(,}`,
-    negative numbers are in parentheses, without a minus; with `-` their minus is behind them, as 5-; with `=`
-    it is behind a currency, as $-5; with `\u2212` it is U+2212; with `+` positive numbers have a plus. With
-    `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals; with
-    `.2e` or `.2E` they have an exponent too, as 1.50e-03. With `.1K` or `.1k` they are thousands, millions
-    and so on, as 1.5K and 2.0M, or 2M with `.1gK`. In `{:05}` whole numbers have five digits, with zeros in
-    front; in `{:g}` they have no point, as 74 beside 79.5.
+    negative numbers are in parentheses, without a minus; with `-` their minus is behind them, as 5-; with
+    `=` it is behind a currency, as $-5, and with `)` parentheses are, as $(5); with `\u2212` it is
+    U+2212; with `+` positive numbers have a plus. With `.2f` before the closing brace, such as `{:.2f}`,
+    `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an exponent too, as
+    1.50e-03. With `.1K` or `.1k` they are thousands, millions and so on, as 1.5K and 2.0M, or 2M with
+    `.1gK`. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they have no point,
+    as 74 beside 79.5; in `{} CR|DR` numbers have the first word behind them, negative ones the second; in
+    `{:p}` and `{:.3p}` those below one begin with theirs, as .184.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
@@ -81,11 +101,16 @@ class Notation:
         """The number in a text, without what the pattern has around it; a number alone stays."""
         before, after = self.around
         cell, sign = text.strip(), ""
+        for place, word in enumerate(self.sign_words):
+            if cell.endswith(word.strip()):
+                return "-" * place + self._without_words.number_in(cell.removesuffix(word.strip()))
         if self.sign == "(" and cell.startswith("(") and cell.endswith(")"):
             cell, sign = cell[1:-1].strip(), "-"
         elif cell.startswith(("-", "+", "\u2212" if self.sign == "\u2212" else "-")):
             cell, sign = cell[1:], "" if cell[0] == "+" else "-"
         cell = cell.removeprefix(before.strip()).removesuffix(after.strip()).strip()
+        if self.sign == ")" and cell.startswith("(") and cell.endswith(")") and not sign:
+            cell, sign = cell[1:-1], "-"
         for power, letter in enumerate(self.magnitudes):
             cell = re.sub(f"(?<=[0-9.]){letter}$", f"e{3 * power}", cell) if letter else cell
         if self.sign == "-" and cell.endswith("-") and not sign:
@@ -129,7 +154,7 @@ class Notation:
     @property
     def decimals(self) -> int | None:
         """The number of decimals that every number has; None for as many as it needs."""
-        known = self._parts["decimals"] or self._parts["digits"]
+        known = self._parts["decimals"] or self._parts["digits"] or self._parts["behind"]
         return None if known is None else int(known)
 
     @property
@@ -143,14 +168,20 @@ class Notation:
         return ("", self.exponent, "M", "B", "T") if self.exponent and self.exponent in "Kk" else ()
 
     @property
+    def has_bare_point(self) -> bool:
+        """Whether numbers below one begin with their point, as .5."""
+        return self._parts["pointed"] is not None
+
+    @property
     def width(self) -> int:
         """The number of digits that numbers have at least, with zeros in front; 0 if they have none there."""
         return int(self._parts["width"] or 0)
 
     def with_decimals(self, decimals: int) -> Notation:
         """The same notation, in which every number has so many decimals."""
-        end = f".{decimals}{self.exponent or 'f'}}}"
-        return Notation(self.pattern.replace("{}", "{:}").replace(f"{self.exponent}}}", end))
+        last = self.exponent or "p" * self.has_bare_point
+        end = f".{decimals}{last or 'f'}}}"
+        return Notation(self.pattern.replace("{}", "{:}").replace(f"{last}}}", end))
 
     def without_zeros(self) -> Notation:
         """The same notation of thousands and so on of some decimals, without zeros at their end."""
@@ -165,6 +196,8 @@ class Notation:
         return np.array([float(f"{number:.{self.decimals}e}") for number in numbers.tolist()])
 
     def _text_of(self, number: float) -> str:
+        if self.sign_words:
+            return self._without_words._text_of(abs(number)) + self.sign_words[number < 0]
         size = abs(number)
         plain = int(size) if size.is_integer() and size <= LARGEST_WHOLE else size
         grouped = "," if self.mark else ""
@@ -176,11 +209,12 @@ class Notation:
             kind = "" if self.decimals is None else f".{self.decimals}{self.exponent or 'f'}"
             text = format(plain, f"{grouped}{kind}")
         text = text.replace("e", self.exponent or "e").zfill(self.width)
+        text = text[1:] if self.has_bare_point and text.startswith("0.") else text
         if self.mark or self.decimal_comma:
             text = _in_lakhs(text) if self.mark == LAKHS else text
             text = text.translate({ord(","): self.mark[:1], ord("."): "," if self.decimal_comma else "."})
         first, last = self._signs(number)
-        around = self.sign == "(" or (self.sign != "=" and SIGNED.match(self.pattern))
+        around = self.sign == "(" or (self.sign not in ("=", ")") and SIGNED.match(self.pattern))
         if not around or last == "-":
             text, first, last = f"{first}{text}{last}", "", ""
         return first + re.sub(r"\{.*\}", lambda _: text, self.pattern) + last
@@ -199,13 +233,24 @@ class Notation:
         """What is written before and behind a number for its sign."""
         if number >= 0:
             return "+" if self.sign == "+" and number else "", ""
-        return {"(": ("(", ")"), "-": ("", "-"), "\u2212": ("\u2212", "")}.get(self.sign, ("-", ""))
+        signs = {"(": ("(", ")"), ")": ("(", ")"), "-": ("", "-"), "\u2212": ("\u2212", "")}
+        return signs.get(self.sign, ("-", ""))
 
     @cached_property
     def _parts(self) -> dict[str, str | None]:
         match = _PATTERN.fullmatch(self.pattern)
         assert match is not None, "it was checked"
         return match.groupdict()
+
+    @cached_property
+    def sign_words(self) -> tuple[str, ...]:
+        """What stands behind numbers from zero on, and behind negative ones; empty if nothing says it."""
+        blank, words = re.fullmatch(f"([{BLANKS}]?)(.*)", self.around[1], re.DOTALL).groups()  # type: ignore[union-attr]
+        return tuple(blank + word for word in words.split("|")) if words in _BY_WORDS else ()
+
+    @cached_property
+    def _without_words(self) -> Notation:
+        return Notation(self.pattern.removesuffix(self.around[1]))
 
     @cached_property
     def around(self) -> tuple[str, str]:

@@ -9,14 +9,19 @@ from dataclasses import dataclass, replace
 from .notation import APOSTROPHES, BLANKS, CURRENCIES, LAKHS, SIGNED, SIGNS
 
 _MARKS = APOSTROPHES + BLANKS
+_CODES_OF_CURRENCIES = "USD|EUR|GBP|CHF|AUD|CAD|NZD|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|IDR"
 _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
-    rf"|[A-Z]{{3}}[{BLANKS}])?(?P<inner>-)?"
-    rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>(?<![.,])-)?"
+    rf"|[A-Z]{{3}}[{BLANKS}]|(?:{_CODES_OF_CURRENCIES}))?(?P<inner>-|(?P<within>\())?"
+    rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>(?<![.,])-)?(?(within)\))"
     rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[.,](?:--?|[\u2013\u2014])|[{CURRENCIES}]?"
-    rf"(?:[^\W\d_]|[°/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[A-Z]{{3}}))?))?(?(open)\))"
+    rf"(?:[^\W\d_]|[°℃℉/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[^\W\d_]{{1,12}}[.]?))?)"
+    rf"|[{BLANKS}](?:[^\W\d_]|[x×]?[0-9]{{2}}[\^*][0-9])(?:[^\W_]|[°/^*·.-]){{0,14}})?(?(open)\))"
 )
-"""A number with a sign, a currency, a percent sign or a unit, such as 34 years, or a dash for decimals."""
+"""A number with a sign, a currency, a percent sign or a unit, such as 34 years, or a dash for decimals.
+
+A unit behind a blank may have digits, as kg/m2 and 10^9/L have.
+"""
 
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:[.](?P<decimals>[0-9]*))?|[.](?P<only>[0-9]+)")
 _THOUSANDS = "[1-9][0-9]{0,2}"
@@ -31,6 +36,10 @@ _BY_MARKS = re.compile(
 )
 
 
+POINTED = "{:p}"
+"""The notation of numbers of which those below one begin with their point, such as .184."""
+
+
 @dataclass(frozen=True)
 class Spelling:
     """How a text writes a number; see `Notation`.
@@ -42,6 +51,7 @@ class Spelling:
         decimal_comma: whether a comma divides whole numbers from fractions.
         sign: how a negative number is marked, or "+"; empty for a usual minus, and for none.
         decimals: digits of the fraction; None if there is neither point nor comma before them.
+        pointed: whether nothing stands before its point.
         either: whether its comma before three digits may divide thousands or a fraction.
     """
 
@@ -51,17 +61,24 @@ class Spelling:
     decimal_comma: bool = False
     sign: str = ""
     decimals: str | None = None
+    pointed: bool = False
     either: bool = False
 
     @property
     def pattern(self) -> str:
         """The notation."""
+        if self.pointed and not self.before + self.after + self.sign:
+            return POINTED
         marks = f"{self.mark}," if self.decimal_comma else self.mark
         colon = "" if self.decimal_comma or not self.sign + marks else ":"
         return f"{self.before}{{{colon}{self.sign}{marks}}}{self.after}"
 
     def simpler(self) -> Iterator[Spelling]:
         """This, then with less of what is only typeset, of any unit, without points or signs to spare."""
+        if self.pointed:
+            yield self
+            yield from replace(self, pointed=False).simpler()
+            return
         yield self
         typed = replace(
             self,
@@ -132,11 +149,11 @@ def spelling_of(text: str) -> Spelling | None:
     if match is None:
         return None
     signs = [sign for sign in (match["open"], match["first"], match["inner"], match["last"] and "-") if sign]
-    if len(signs) > 1:
+    if len(signs) > 1 or (match["within"] and not match["before"]):
         return None
     sign = match["open"] or match["last"] or (match["first"] or "").replace("-", "")
     if match["inner"] and SIGNED.match(match["before"] or ""):
-        sign = "="
+        sign = ")" if match["within"] else "="
     digits = _digits(match["digits"])
     if digits is None:
         return None
@@ -162,6 +179,7 @@ def _digits(text: str) -> Spelling | None:
                 mark=mark,
                 decimal_comma=comma,
                 decimals=next((one for one in match.groups() if one is not None), None),
+                pointed=text.startswith("."),
             )
     if match := _BY_MARKS.fullmatch(text):
         return Spelling(mark=match["mark"], decimal_comma=match["decimal"] == ",", decimals=match["decimals"])

@@ -16,8 +16,17 @@ _PAIRS = {
 }
 """Time zone -> its names in winter and in summer."""
 
-ZONE_NAMES = tuple(
-    sorted(
+_BY_DISTANCE = tuple(
+    f"{zone}{written.format(hours)}"
+    for zone in ("GMT", "UTC")
+    for written in ("{:+d}", "{:+03d}:00", "{:+03d}00")
+    for hours in range(-12, 15)
+    if hours
+)
+"""Names that say the distance from Greenwich, such as GMT+1 and UTC-05:00."""
+
+ZONE_NAMES = (
+    *sorted(
         {
             *(name for pair in _PAIRS.values() for name in pair),
             "BST",
@@ -29,15 +38,21 @@ ZONE_NAMES = tuple(
             "MESZ",
             "MSK",
         }
-    )
+    ),
+    *_BY_DISTANCE,
 )
 """Names that stand behind timestamps."""
 
-ZONE_NAME_SQL = f" ({'|'.join(ZONE_NAMES)})($| [0-9]{{4}}$)"
+_ANY_NAME = "|".join(map(re.escape, ZONE_NAMES))
+
+ZONE_NAME_SQL = f" ({_ANY_NAME})($| [0-9]{{4}}$)"
 """As `ZONE_NAME`, for databases, which look around nothing: the name, then what is behind it."""
 
-ZONE_NAME = re.compile(f"(?<= )({'|'.join(ZONE_NAMES)})(?=$| [0-9]{{4}}$)")
+ZONE_NAME = re.compile(f"(?<= )({_ANY_NAME})(?=$| [0-9]{{4}}$)")
 """Where one stands: at the end, or before a year."""
+
+DISTANCE = re.compile("(?<= )(GMT|UTC)[-+][09]{1,2}(:?00)?(?=$| [09]{4}$)")
+"""The shape of one of `_BY_DISTANCE`."""
 
 _NAMED = 0.02
 """Two names are those of one zone if each has so many of the rows of both."""

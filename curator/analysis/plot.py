@@ -103,4 +103,6 @@ def plot(
         title += "; thin lines: the real share with 95 % probability, as far as noise hides it"
     for label in ("Not for publication", *certificate.labels) if private else certificate.labels:
         title = f"{label}\n{title}"
-    return Plot(figure(rows, real, shown, names, measured, pairs, title), private)
+    return Plot(
+        figure(rows, real, shown, names, measured, pairs, title), private or " ".join(certificate.labels)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -14,7 +14,7 @@ import pandas as pd
 from ...common.crypto.digests import sha256_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-from ...common.files.writing import write_text
+from ...common.files.writing import told_if_unwritable, write_text
 from ...common.privacy.rounding import text_above
 from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
@@ -154,7 +154,7 @@ class Release:
         """
         from .queries.answering import answer
 
-        return answer(self.published, text, level, of)
+        return replace(answer(self.published, text, level, of), labels=self.certificate.labels)
 
     def mean(
         self, column: str, where: Mapping[str, Any] | None = None, by: Names | None = None, **options: Any
@@ -332,11 +332,16 @@ class Release:
         self.write(folder, table_file)
 
     def write(self, folder: Path, table_file: TableFile = _CSV) -> None:
-        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
-        if self.published.drawn is None:
-            _copy(self.published, folder)
-        else:
-            write_drawn(self.published.drawn, folder, table_file)
+        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt.
+
+        Raises:
+            DataError: they cannot be written.
+        """
+        with told_if_unwritable(folder, "free space on its disk, or choose another folder"):
+            if self.published.drawn is None:
+                _copy(self.published, folder)
+            else:
+                write_drawn(self.published.drawn, folder, table_file)
 
     def __repr__(self) -> str:
         promise, labels = promise_of(self.certificate), self.certificate.labels

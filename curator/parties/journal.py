@@ -94,8 +94,8 @@ class Journal:
         abandoned: open the journal of an abandoned release too, to tell the parties.
 
     Raises:
-        DataError: the file does not exist or is damaged, other users can read it, it has a later format, or
-            its release is finished or abandoned.
+        DataError: the file does not exist, is damaged or cannot be written, other users can read it, it has a
+            later format, or its release is finished or abandoned.
     """
 
     def __init__(self, path: Path, *, abandoned: bool = False) -> None:
@@ -114,6 +114,9 @@ class Journal:
             self._database.executescript(_SCHEMA)
             key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
             ended = self.note(_DONE)
+        except sqlite3.OperationalError as cause:
+            self.close()
+            raise _unwritable(path, cause) from cause
         except sqlite3.DatabaseError as cause:
             raise DataError(
                 f"expected the journal of a release, got {path}, which is none or is damaged; start a new "
@@ -150,20 +153,28 @@ class Journal:
             path: path of the new file.
             plan: text of the plan.
             key: key of a reproducible simulation; fresh by default.
+
+        Raises:
+            DataError: it cannot be written.
+            OSError: the file cannot be created.
         """
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        database = sqlite3.connect(path)
-        database.execute(_ERASE)
-        database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_FORMAT.number}; COMMIT;")
         header = {
             "key": key or secrets.token_bytes(KEY_BYTES),
             "release_id": secrets.token_hex(16).encode(),
             "plan": plan.encode(),
         }
-        with database:
-            database.executemany("INSERT INTO header VALUES (?, ?)", header.items())
-        database.close()
-        return cls(path)
+        try:
+            with contextlib.closing(sqlite3.connect(path)) as database, _told_if_unwritable(path):
+                database.execute(_ERASE)
+                database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_FORMAT.number}; COMMIT;")
+                with database:
+                    database.executemany("INSERT INTO header VALUES (?, ?)", header.items())
+            return cls(path)
+        except DataError:
+            for suffix in ("", "-journal", "-shm", "-wal"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            raise
 
     def close(self) -> None:
         """Closes the file."""
@@ -193,11 +204,27 @@ class Journal:
             yield
 
     def _end(self, how: bytes) -> None:
-        self._database.execute("BEGIN IMMEDIATE")
-        self.note_once(_DONE, how)
-        self._database.execute(f"DELETE FROM header WHERE name = 'key' OR name LIKE '{_BOUND}%'")
-        self._database.execute("COMMIT")
-        self._truncate()
+        with self._change():
+            self.note_once(_DONE, how)
+            self._database.execute(f"DELETE FROM header WHERE name = 'key' OR name LIKE '{_BOUND}%'")
+        with _told_if_unwritable(self._path):
+            self._truncate()
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[None]:
+        """Writes all that the block changes, or nothing.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        with _told_if_unwritable(self._path):
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+                yield
+                self._database.execute("COMMIT")
+            finally:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
 
     def _truncate(self) -> None:
         """Empties the write-ahead log, in which earlier pages remain.
@@ -218,15 +245,25 @@ class Journal:
         return None if row is None else bytes(row[0])
 
     def note_once(self, name: str, value: bytes) -> bytes:
-        """Adds a note unless the name is taken; returns the note under the name."""
-        self._database.execute("INSERT OR IGNORE INTO header VALUES (?, ?)", (name, value))
+        """Adds a note unless the name is taken; returns the note under the name.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        with _told_if_unwritable(self._path):
+            self._database.execute("INSERT OR IGNORE INTO header VALUES (?, ?)", (name, value))
         noted = self.note(name)
         assert noted is not None
         return noted
 
     def note_latest(self, name: str, value: bytes) -> None:
-        """Adds a note, in place of an earlier one."""
-        self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
+        """Adds a note, in place of an earlier one.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        with _told_if_unwritable(self._path):
+            self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
 
     def bind(self, kind: str, of: str, digest: str) -> str:
         """Keeps what a secret of the curator's own dealer hides; see `BindingStore`."""
@@ -276,18 +313,26 @@ class Journal:
         """
         digest = hashlib.sha256(query).digest()
         values = np.ascontiguousarray(answered, dtype="<f8").tobytes()
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
+        with self._change():
             self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
             self._database.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", notes.items())
-            self._database.execute("COMMIT")
-        except sqlite3.OperationalError as cause:
-            raise DataError(
-                f"cannot write {self._path}: {cause}; make room, and resume the release"
-            ) from cause
-        finally:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def _told_if_unwritable(path: Path) -> Iterator[None]:
+    """Says of a journal that it cannot be written, and why.
+
+    Raises:
+        DataError: it cannot.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as cause:
+        raise _unwritable(path, cause) from cause
+
+
+def _unwritable(path: Path, cause: sqlite3.OperationalError) -> DataError:
+    return DataError(f"cannot write {path}: {cause}; make room, and resume the release")
 
 
 def _bound(kind: str, of: str) -> str:

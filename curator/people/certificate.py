@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import PurePosixPath
@@ -14,6 +14,7 @@ from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.protocols.chosen import Chosen
 from ..certificates.certificate import Certificate
+from ..certificates.issuing import unreviewed_label
 from ..certificates.json_values import OPTIONAL
 from ..certificates.signed_record import SignedRecord
 
@@ -133,12 +134,24 @@ class PeopleCertificate(SignedRecord):
             before: what was found out before them.
         """
         parts = (*before, *(part_of(table, OF_RECORDS, one) for table, one in certificates.items()))
-        labels = tuple(dict.fromkeys(label for one in certificates.values() for label in one.labels))
+        labels = labels_of(certificates.values())
         spent = sum((part.zcdp_rho for part in parts), Fraction(0))
         adjacency = next(iter(certificates.values())).plan.spec.adjacency
         unit = PrivacyUnit(Adjacency.named(adjacency), ALL_ROWS).in_words
         epsilon = epsilon_of(parts, budget)
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})
+
+
+def labels_of(certificates: Collection[Certificate]) -> tuple[str, ...]:
+    """Why releases are not private; columns that nobody has reviewed are in those of several tables."""
+    unreviewed = dict.fromkeys(name for one in certificates for name in one.plan.unreviewed)
+    others = dict.fromkeys(
+        label
+        for one in certificates
+        for label in one.labels
+        if not one.plan.unreviewed or label != unreviewed_label(one.plan.unreviewed)
+    )
+    return (*([unreviewed_label([*unreviewed])] if unreviewed else []), *others)
 
 
 def share_promise(certificate: PeopleCertificate, lifetime: Lifetime) -> PeopleCertificate:

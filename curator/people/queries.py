@@ -9,6 +9,7 @@ synthetic tables have an answer, and no interval is stated.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import duckdb
@@ -62,7 +63,7 @@ def answer_query(
         else:
             try:
                 found = root.query(about, level, of)
-                return Answer(text, level, of, found.source, found.groups, found.columns, found.rows)
+                return replace(found, query=text)
             except DataError as cause:
                 why = f"no interval: {cause}"
     return _of_tables(frames, text, select, level, of, why)

@@ -15,7 +15,7 @@ from ...common.crypto.digests import sha256_of
 from ...common.crypto.randomness import RandomStream
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.files.writing import write_text
+from ...common.files.writing import told_if_unwritable, write_text
 from ...common.privacy.rounding import text_above
 from ...common.showing.printable import printable
 from ..analysis.asked_numbers import check_memory
@@ -141,7 +141,8 @@ class PeopleRelease:
 
         # What one of several releases knows is of its own period.
         known = self.releases if self.certificate.lifetime is None else {}
-        return answer_query(self.family, known, self.all_frames, text, level, of)
+        answer = answer_query(self.family, known, self.all_frames, text, level, of)
+        return replace(answer, labels=self.certificate.labels)
 
     def survival(self, time: str, **options: Any) -> SurvivalCurves:
         """Curves of Kaplan and Meier of people, with intervals and bands: each person counts once.
@@ -250,7 +251,15 @@ class PeopleRelease:
         self.write(folder, table_file)
 
     def write(self, folder: Path, table_file: TableFile = _CSV) -> None:
-        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
+        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt.
+
+        Raises:
+            DataError: they cannot be written.
+        """
+        with told_if_unwritable(folder, "free space on its disk, or choose another folder"):
+            self._write(folder, table_file)
+
+    def _write(self, folder: Path, table_file: TableFile) -> None:
         written = {}
         if self.certificate.lifetime is not None:
             table_file = added_to(table_file, self._safe_before)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -42,11 +41,18 @@ def write_csv(path: Path, first: str, lines: Iterable[memoryview]) -> None:
         file.writelines(lines)
 
 
+def csv_text(rows: pd.DataFrame) -> str:
+    """A small table as CSV."""
+    columns = [cells(column.to_numpy()) for _, column in rows.items()]
+    lines = join_cells(columns, alone=len(columns) == 1)
+    return header([*map(str, rows.columns)]) + bytes(lines).decode("utf-8")
+
+
 def header(names: Sequence[str]) -> str:
     """The first line of a CSV file."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(names)
-    return line.getvalue()
+    # Not by Python's writer, which leaves a name with a line end of another kind without quotes.
+    line = [_quote(pa.array([name], pa.string())) for name in names]
+    return bytes(join_cells(line, alone=len(names) == 1)).decode("utf-8")
 
 
 def cells(values: NDArray[Any]) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +38,10 @@ _OTHER_THAN_NUMBERS = r"\s*[+-]?0[0-9]"
 """How texts begin that would lose something as numbers, such as 007."""
 
 
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no cell of a sheet can hold."""
+
+
 def write_other_file(
     path: Path,
     tables: Iterable[pa.Table],
@@ -67,7 +72,13 @@ def write_other_file(
         return
     require_extra("files")
     if table_format is TableFormat.XLSX:
-        _write_sheets(path, rows)
+        try:
+            _write_sheets(path, rows)
+        except (OSError, MemoryError):
+            raise
+        except Exception as cause:
+            # What writes XML says of a full disk in words of its own.
+            raise OSError(errno.EIO, "no room in its folder or in TMPDIR") from cause
         return
     import pyreadstat
 
@@ -203,13 +214,20 @@ def _are_plain(cells: pd.Series) -> bool:
 
 
 def survey_names(names: Iterable[str]) -> dict[str, str]:
-    """The name that all three programs take, for each name of a column: letters, digits and _, each once."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        plain = (plain if plain[:1].isalpha() else f"v{plain}")[:_NAME_OF_SURVEYS]
-        number, new = 1, plain
+    """The name that all three programs take, for each name of a column: letters, digits and _, each once.
+
+    They do not depend on the order of the columns, and a name that needs no change has none where it can.
+    """
+    listed = sorted(names)
+    kept: dict[str, str] = {}
+    for name in listed:
+        if _plain_name(name) == name:
+            kept.setdefault(name.upper(), name)
+    found, taken = {name: name for name in kept.values()}, {*kept}
+    for name in listed:
+        if name in found:
+            continue
+        number, new = 1, (plain := _plain_name(name))
         while new.upper() in taken:
             number += 1
             new = f"{plain[: _NAME_OF_SURVEYS - 1 - len(str(number))]}_{number}"
@@ -218,10 +236,14 @@ def survey_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _plain_name(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return (plain if plain[:1].isalpha() else f"v{plain}")[:_NAME_OF_SURVEYS]
+
+
 def _write_sheets(path: Path, rows: pa.Table) -> None:
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     book = openpyxl.Workbook(write_only=True)
 
@@ -230,7 +252,7 @@ def _write_sheets(path: Path, rows: pa.Table) -> None:
             value = value.isoformat()
         if not isinstance(value, str):
             return value
-        text = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value))
+        text = WriteOnlyCell(sheet, _NOT_IN_XML.sub("", value))
         # Without this, text that begins with = would be a formula.
         text.data_type = "s"
         return text

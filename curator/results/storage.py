@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -23,6 +24,7 @@ from ...common.bounded import json_of, read_bytes
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
@@ -46,6 +48,7 @@ class Storage(enum.StrEnum):
     CATEGORY = "category"
     NULLABLE = "nullable"
     ARROW = "arrow"
+    DURATION = "duration"
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def storage_of(rows: pd.DataFrame) -> dict[str, Storage]:
     """
     found = {str(name): _storage(kind) for name, kind in rows.dtypes.items()}
     agreed = {found[str(name)] for name, kind in rows.dtypes.items() if str(kind) not in _UNDECLARED}
-    agreed = {one for one in agreed if one is not Storage.CATEGORY}
+    agreed -= {Storage.CATEGORY, Storage.DURATION}
     common = agreed.pop() if len(agreed) == 1 else None
     found |= {str(name): common for name, kind in rows.dtypes.items() if str(kind) == "object"}
     return {name: storage for name, storage in found.items() if storage is not None}
@@ -170,6 +173,8 @@ def _storage(kind: Any) -> Storage | None:
         return Storage.CATEGORY
     if isinstance(kind, pd.ArrowDtype):
         return Storage.ARROW
+    if pd.api.types.is_timedelta64_dtype(kind):
+        return Storage.DURATION
     return Storage.NULLABLE if getattr(kind, "na_value", None) is pd.NA else None
 
 
@@ -191,11 +196,19 @@ def _shown_column(
     match storage.get(name):
         case Storage.CATEGORY if isinstance(attribute, CategoricalAttribute):
             return column.astype(_categories(attribute, column.dtype))
+        case Storage.DURATION if isinstance(attribute, TimeAttribute) and not attribute.texts:
+            return _durations(attribute.moments, column) if isinstance(attribute.moments, Clock) else column
         case Storage.NULLABLE:
             return column.astype(_NULLABLE.get(str(column.dtype), column.dtype))
         case Storage.ARROW:
             return column.astype(_arrow(attribute, column.dtype))
     return column
+
+
+def _durations(clock: Clock, column: pd.Series) -> pd.Series:
+    """Times since midnight, or durations, as such."""
+    times, _ = clock.read(str(column.name), column.to_numpy(dtype=object))
+    return pd.Series(times - np.datetime64(0, "us"), index=column.index)
 
 
 def _is_spelled(attribute: Attribute) -> bool:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ...common.data.attributes.moments import format_time, short_fraction, time_in_format
-from ...common.forms.date_formats import (
-    OFFSET,
-    SHORT_DAY,
-    SHORT_HOUR,
-    SHORT_OFFSET,
-    days_in,
-    formats_in,
-    months_in,
-    short,
-    written_together,
-)
+from ...common.forms.date_formats import days_in, formats_in, months_in, short, written_together
+from ...common.forms.date_lists import OFFSET, SHORT_DAY, SHORT_HOUR, SHORT_OFFSET
 from ...common.forms.day_names import Days
 from ...common.forms.month_names import Months
 from ...common.forms.zone_names import ZONE_NAME, zone_named
@@ -131,7 +123,9 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
     forms += [one.replace("%p", "%P") for one in forms]
     forms += [
         one.replace("%f", zeros) for one in forms for zeros in ("0" * digits for digits in range(1, 10))
-    ]
+    ] + [one.replace("%f", f"%f{'0' * digits}") for one in forms for digits in (3, 6)]
+
+    finest = math.gcd(*(time.microsecond for time in times.values()))
 
     def texts_kept(one: str) -> tuple[int, int]:
         whole = [text == format_time(time, one, months, days) for text, time in times.items()]
@@ -139,6 +133,8 @@ def as_written(form: str, texts: Sequence[str], months: Months = (), days: Days 
         short_ones = [
             text == format_time(time, short_fraction(time, one), months, days) for text, time in times.items()
         ]
+        if finest and finest % 1000 == 0:
+            return sum(short_ones), 0
         return sum(map(max, whole, short_ones)), sum(whole)
 
     return max(dict.fromkeys(forms), key=texts_kept)

@@ -36,8 +36,13 @@ from .profile import Profile
 
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,4})(?P<middle>[:h])[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{3}([0-9]{3})?)?)?"
-    rf"(?P<half> ?([AP]M|[ap]m)|{'|'.join(BEHIND_HOURS)})?"
+    rf"(?P<half> ?([AP]M|[ap]m|[AP][.]M[.]|[ap][.] ?m[.])|{'|'.join(BEHIND_HOURS)})?"
 )
+
+INTERVAL = "INTERVAL"
+"""DuckDB's type of durations."""
+
+_CLOCK_OF_INTERVAL = re.compile("(?P<hour>[0-9]{1,4}):[0-9]{2}(?P<end>:[0-9]{2}([.][0-9]{1,6})?)")
 
 _OF_FOUR_DIGITS = re.compile("([01][0-9]|2[0-3])[0-5][0-9]")
 
@@ -158,8 +163,21 @@ def draft_clock(profile: Profile) -> dict[str, Any] | None:
     minutes.
     """
     more = {"bins": AUTO, "nullable": profile.nullable}
+    if profile.kind == INTERVAL:
+        clock = _of_intervals(profile.texts.tolist())
+        return None if clock is None else clock | more
     clock = _of_texts(profile.texts.tolist()) if len(profile.words) else _of_numbers(profile)
     return None if clock is None else clock | more
+
+
+def _of_intervals(texts: Sequence[str]) -> dict[str, Any] | None:
+    """DuckDB's intervals, as hours, minutes and seconds; None if some are negative or of months."""
+    found = [_CLOCK_OF_INTERVAL.fullmatch(text) for text in texts]
+    if not all(found):
+        return None
+    ends = "".join(one["end"] for one in found if one is not None)
+    form = "HH:MM:SS.ffffff" if "." in ends else "HH:MM:SS" if ends.strip(":0") else "HH:MM"
+    return _with_bounds(form, max(int(one["hour"]) for one in found if one is not None))
 
 
 def _of_numbers(profile: Profile) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Drafts dates that come after those of another column, as gaps to them."""
+"""Drafts what dates come after: those of another column, as gaps to them, or of the table above."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.dates import GAP_KEYS, DateAttribute
+from ...common.data.attributes.dates import GAP_KEYS, BinnedTimes, DateAttribute, GapAttribute
 from ...common.data.attributes.moments import Times
 from ...common.data.values import blank_texts
 from ...common.forms.notation import PLAIN
@@ -51,16 +51,8 @@ def following_dates(
     Returns:
         The new entry of each such column: its gap to the column to which it is nearest.
     """
-    # A date of many rows, such as 9999-12-31, stands for something else.
-    dates = (
-        a for a in attributes.values() if isinstance(a, DateAttribute) and not (a.units.atoms or a.texts)
-    )
-    chosen = {
-        one.name: one for one in islice(dates, _MOST_DATE_COLUMNS) if one.moments.to_json()["type"] != "clock"
-    }
-    times = {
-        name: one.moments.read(name, blank_texts(cells[name], one.missing))[0] for name, one in chosen.items()
-    }
+    chosen = dates_of(attributes)
+    times = {name: _times(one, cells[name]) for name, one in chosen.items()}
     found = sorted(_candidates(chosen, times), key=lambda one: one[0])
     after: dict[str, str] = {}
     drafted = {}
@@ -71,8 +63,60 @@ def following_dates(
     return drafted
 
 
+def dates_of(attributes: Mapping[str, Attribute]) -> dict[str, BinnedTimes]:
+    """Those of dates and timestamps, the first ones."""
+    # A date of many rows, such as 9999-12-31, stands for something else.
+    dates = (
+        one
+        for one in attributes.values()
+        if isinstance(one, GapAttribute) or (isinstance(one, DateAttribute) and not one.units.atoms)
+    )
+    plain = (one for one in dates if not one.units.texts and one.moments.to_json()["type"] != "clock")
+    return {one.name: one for one in islice(plain, _MOST_DATE_COLUMNS)}
+
+
+def columns_around(
+    order: BinnedTimes,
+    when: NDArray[Any],
+    above: Mapping[str, BinnedTimes],
+    others: Mapping[str, NDArray[Any]],
+) -> tuple[str, str]:
+    """Between which columns of the table above dates lie in nearly all rows; empty for no bound.
+
+    Of several the nearest. The first one is in all rows, and says more of when they are than they do.
+
+    Args:
+        order: the dates.
+        when: their raw values in a sample of rows, shape (N,).
+        above: columns of the table above.
+        others: their raw values in the parent of each row, shape (N,) for each.
+    """
+    counted = order.moments.unit_numbers
+    times = _times(order, when)
+    known = ~np.isnat(times)
+    low: dict[str, float] = {}
+    high: dict[str, float] = {}
+    for name, one in above.items():
+        other = _times(one, others[name])
+        both = known & ~np.isnat(other)
+        if both.sum() < _FEWEST_WITH_BOTH:
+            continue
+        units = counted(times[both])
+        gaps = units - counted(other[both])
+        near = both.sum() >= _BOTH * known.sum() and _spread(gaps) <= _NARROW_GAPS * _spread(units)
+        if near and (gaps >= 0).mean() >= _SHARE_FOLLOWING:
+            low[name] = float(np.median(gaps))
+        elif (gaps <= 0).mean() >= _SHARE_FOLLOWING:
+            high[name] = float(np.median(-gaps))
+    return min(low, key=low.__getitem__, default=""), min(high, key=high.__getitem__, default="")
+
+
+def _times(attribute: BinnedTimes, cells: NDArray[Any]) -> Times:
+    return attribute.moments.read(attribute.name, blank_texts(cells, attribute.missing))[0]
+
+
 def _candidates(
-    dates: Mapping[str, DateAttribute], times: Mapping[str, Times]
+    dates: Mapping[str, BinnedTimes], times: Mapping[str, Times]
 ) -> Iterator[tuple[float, str, str]]:
     """Columns that come after others, with how far their gaps spread."""
     for other, name in permutations(dates, 2):
@@ -106,7 +150,7 @@ def _before(name: str, after: Mapping[str, str]) -> set[str]:
 
 
 def _entry(
-    attribute: DateAttribute, entry: Mapping[str, Any], other: DateAttribute, times: Mapping[str, Times]
+    attribute: BinnedTimes, entry: Mapping[str, Any], other: BinnedTimes, times: Mapping[str, Times]
 ) -> dict[str, Any]:
     later, first = times[attribute.name], times[other.name]
     both = ~np.isnat(later) & ~np.isnat(first)

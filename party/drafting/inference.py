@@ -18,12 +18,12 @@ from ...common.files.labels import listed_categories
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN
 from ..sources.query import open_queried
 from ..sources.source import FileSource, Queried
-from .dates import draft_clock, draft_date
+from .dates import INTERVAL, draft_clock, draft_date
 from .draft import Draft
 from .following import following_dates
 from .known import is_known
 from .numbers import draft_number
-from .profile import Profile, Rows, is_absent
+from .profile import FLOATS, Profile, Rows, is_absent, is_infinite
 from .suggestions import equivalent_columns, labels_of, same_within, suggested_rules
 from .texts import FEW_TEXTS, OTHER, draft_boolean, draft_identifier, draft_texts, names_people, natural
 
@@ -39,6 +39,9 @@ _MOST_BESIDE = 20
 _ODD = 0.01
 """The rarest texts among numbers, of at most this share of the rows, count as missing values."""
 
+_WITHOUT_PADDING = ("numeric", "date", "timestamp", "clock", "identifier")
+"""Types of columns in which blanks around a cell mean nothing."""
+
 _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 """DuckDB's types of lists, structures and bytes."""
 
@@ -51,6 +54,11 @@ _AFTER = (
 _UNSTATED = "no entry that was drafted states what it holds; it is left out: describe it"
 
 _OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
+
+_NO_CLOCK = (
+    "durations of which some are negative, or of a year and more, which no entry states; it is left out: "
+    "convert them to numbers, such as seconds"
+)
 
 _OF_PEOPLE = "all its rows say the same in {}: with it as the key, name these by per_person"
 
@@ -174,6 +182,9 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
     """The entry of a column, and remarks for the owner."""
     if _HOLDS_NO_VALUES.fullmatch(profile.kind):
         return {"type": "text", "drop": True}, ["lists, structures or bytes, which no release can hold"]
+    stripped = profile.without_padding()
+    if stripped is not profile and (found := _entry(stripped))[0]["type"] in _WITHOUT_PADDING:
+        return found
     kept, odd = _readable(profile)
     entry, remarks = _kind(kept)
     remarks += odd
@@ -188,7 +199,8 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
         remarks.append(
             f"{rows} of {profile.rows} rows hold a text that is taken as a missing value; check it"
         )
-    if kept.unread and entry["type"] == "numeric":
+    infinite = profile.kind in FLOATS and any(map(is_infinite, kept.blanks))
+    if entry["type"] == "numeric" and (kept.unread or infinite):
         entry["unreadable"] = "missing"
     return entry | {"reviewed": False}, remarks
 
@@ -243,6 +255,8 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         return found, [*remarks, *doubts]
     if (found := draft_clock(profile) or draft_boolean(profile)) is not None:
         return found, [*remarks, *([_OF_HOURS] if found.get("format") in (NUMBERS, PADDED_NUMBERS) else [])]
+    if profile.kind == INTERVAL:
+        return {"type": "text", "drop": True}, [_NO_CLOCK]
     # Numbers beside which texts stand are no keys.
     named = not is_known(profile.name) and not profile.beside
     if named and (identifier := draft_identifier(profile)) is not None:

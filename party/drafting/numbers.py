@@ -15,6 +15,7 @@ from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.rounded import count_round, roundness_of, units_of
 from ...common.data.binning.scale import Scale
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
+from ...common.forms.spelling import POINTED
 from .profile import Profile
 
 _DRAFTED_ATOMS = 8
@@ -39,6 +40,8 @@ _EXACT_RANGE = 1000
 
 _BARE, _ZEROS = re.compile("[-+]?[0-9]+"), re.compile("[.]0*$")
 """Whole numbers without a point, and with one."""
+
+_POINT_FIRST, _ZERO_FIRST = re.compile("[-+]?[.]"), re.compile("[-+]?0[.]")
 
 _EXPONENT = re.compile(r"-?[0-9](?:[.](?P<decimals>[0-9]+))?(?P<exponent>[eE])[-+][0-9]{2,3}")
 
@@ -116,6 +119,8 @@ def fixed_decimals(profile: Profile) -> str:
     texts = profile.texts.tolist()
     if notation.magnitudes:
         return _magnitudes(notation, texts).pattern
+    if notation == PLAIN and any(map(_POINT_FIRST.match, texts)) and not any(map(_ZERO_FIRST.match, texts)):
+        notation = Notation(POINTED)
     bare = sum(_BARE.fullmatch(text) is not None for text in texts)
     if notation == PLAIN and bare:
         return PLAIN.pattern if bare == len(texts) or any(map(_ZEROS.search, texts)) else "{:g}"
@@ -124,9 +129,7 @@ def fixed_decimals(profile: Profile) -> str:
         most = max(len(match["decimals"] or "") for match in read)
         return Notation(f"{{:{read[0]['exponent']}}}").with_decimals(min(most, 9)).pattern
     mark = "," if notation.decimal_comma else "."
-    written = re.compile(
-        rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"
-    )
+    written = re.compile(rf"[^{mark}eE]*[0-9]?[{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE].*)?")
     found = {match and match[1] for match in map(written.fullmatch, texts)}
     lengths = {len(decimals or "") for decimals in found}
     least = 2 if notation.plain else 1
@@ -135,7 +138,7 @@ def fixed_decimals(profile: Profile) -> str:
         or min(lengths) < least
         or not any((decimals or "").endswith("0") for decimals in found)
     ):
-        return profile.notation
+        return notation.pattern
     return notation.with_decimals(lengths.pop()).pattern
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import LAKHS, PLAIN, Notation
+from ...common.forms.notation import LAKHS, PLAIN, Notation, sides_of
 from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
-from ..sources.sql import quote
+from ..sources.sql import as_key, quote
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
+
+_PLAIN_NUMBER = re.compile(_NUMBER)
 
 _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
 _INFINITE = re.compile("[-+]?inf(inity)?", re.IGNORECASE)
@@ -29,7 +31,8 @@ _INFINITE = re.compile("[-+]?inf(inity)?", re.IGNORECASE)
 _NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
 
-_FLOATS = ("FLOAT", "DOUBLE")
+FLOATS = ("FLOAT", "DOUBLE")
+"""DuckDB's types of numbers that may be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,22 @@ class Profile:
         listed = tuple(sorted({*self.blanks, *self.texts[found]}))
         return replace(self._of(~found), blanks=listed)
 
+    def without_padding(self) -> Profile:
+        """The same column without blanks around its texts; itself if there are none."""
+        stripped = [text.strip() for text in self.texts]
+        if stripped == self.texts.tolist():
+            return self
+        places = {text: place for place, text in enumerate(dict.fromkeys(stripped))}
+        at = [places[text] for text in stripped]
+        counts = np.bincount(at, self.counts, len(places)).astype(np.int64)
+        texts = np.array([*places], dtype=object)
+        numbers = np.array(
+            [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places],
+            dtype=np.float64,
+        )
+        numbers, notation = _numbers_and_notation(texts, numbers)
+        return replace(self, texts=texts, counts=counts, numbers=numbers, notation=notation)
+
     def with_zeros_in_front(self) -> Profile:
         """The same column of digits of one length, as numbers with zeros in front."""
         numbers = self.texts.astype(np.float64)
@@ -132,7 +151,12 @@ class Profile:
 def is_absent(text: str) -> bool:
     """Whether a text stands for a missing value among numbers, dates or booleans."""
     known = text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
-    return known or _INFINITE.fullmatch(text) is not None
+    return known or is_infinite(text)
+
+
+def is_infinite(text: str) -> bool:
+    """Whether a text is an infinite number, which stands for a missing value."""
+    return _INFINITE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -142,14 +166,16 @@ class Rows:
     Attributes:
         source: the file.
         connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
+        places: the place of each column that it has, by name.
     """
 
     source: Queried
     connection: duckdb.DuckDBPyConnection
+    places: Mapping[str, int]
 
     @classmethod
-    def of(cls, source: Queried) -> Rows:
-        """Reads all rows; instants are in UTC.
+    def of(cls, source: Queried, only: Collection[str] = ()) -> Rows:
+        """Reads all rows, of these columns if they are named; instants are in UTC.
 
         Raises:
             DataError: the file cannot be read, or has no columns or no rows.
@@ -158,10 +184,11 @@ class Rows:
             raise DataError(f"{source.name} has no columns; an empty table has nothing to draft from")
         connection = source.connect()
         kinds = source.query(connection, "DESCRIBE file")["column_type"]
-        columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]
-        named = ", ".join(f"{column} AS c{place}" for place, column in enumerate(columns))
+        places = {name: k for k, name in enumerate(source.columns()) if not only or name in only}
+        columns = {k: in_utc(f"c{k}") if kinds[k] == ZONED else f"c{k}" for k in places.values()}
+        named = ", ".join(f"{column} AS c{place}" for place, column in columns.items())
         source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
-        rows = cls(source, connection)
+        rows = cls(source, connection, places)
         if not rows.count:
             raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
         return rows
@@ -178,21 +205,27 @@ class Rows:
             blanks: texts that are missing values.
         """
         kinds = self.source.query(self.connection, "DESCRIBE file")["column_type"]
-        for place, name in enumerate(self.source.columns()):
+        for name, place in self.places.items():
             yield self._profile(name, place, str(kinds[place]), blanks)
 
     def sample(self, count: int) -> dict[str, NDArray[np.object_]]:
         """The cells of every n-th row as texts, by column; None where they are missing."""
-        names = self.source.columns()
-        cells = ", ".join(f"c{place}::VARCHAR AS c{place}" for place in range(len(names)))
         step = max(1, -(-self.count // count))
-        found = self.source.query(self.connection, f"SELECT {cells} FROM rows WHERE rowid % {step} = 0")
-        return {
-            name: np.ma.filled(found[f"c{place}"].astype(object), None) for place, name in enumerate(names)
-        }
+        return self._texts([*self.places], f"WHERE rowid % {step} = 0")
+
+    def sought(self, key: str, keys: NDArray[np.object_]) -> dict[str, NDArray[np.object_]]:
+        """The cells of the row of each of these keys as `sample` gives them; None for a key of no row."""
+        self.connection.register("keys", {"k": keys, "place": np.arange(len(keys))})
+        rows = f"RIGHT JOIN keys ON {as_key(f'c{self.places[key]}')} = {as_key('keys.k')} ORDER BY place"
+        return self._texts([name for name in self.places if name != key], rows)
+
+    def _texts(self, names: Sequence[str], which: str) -> dict[str, NDArray[np.object_]]:
+        cells = ", ".join(f"c{self.places[name]}::VARCHAR AS c{self.places[name]}" for name in names)
+        found = self.source.query(self.connection, f"SELECT {cells} FROM rows {which}")
+        return {name: np.ma.filled(found[f"c{self.places[name]}"].astype(object), None) for name in names}
 
     def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
-        absent = "nan" if kind in _FLOATS else ""
+        absent = "nan" if kind in FLOATS else ""
         found = self.source.query(
             self.connection,
             f"SELECT cell, rows, CASE WHEN regexp_full_match(cell, '{_NUMBER}') "
@@ -251,6 +284,11 @@ def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
 
     A comma before three digits may be of either kind, and so may a point.
     """
+    sides = sides_of({one.after for one in found if one is not None})
+    found = [
+        one and replace(one, after=one.after.replace(one.after.strip(), sides) if sides else one.after)
+        for one in found
+    ]
     known = [one for one in found if one is not None]
     comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))

@@ -6,28 +6,37 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import BinnedTimes
 from ...common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
+from ...common.data.domain_files.reading import read_entry
 from ...common.errors import DataError
 from ...common.files.writing import write_text
 from ...common.forms.toml_file import as_toml, section_of, toml_key
 from ..sources.source import SUFFIXES, FileSource, suffix_of
 from ..sources.sql import as_key
 from .draft import Draft
+from .following import columns_around, dates_of
 from .inference import draft_rows
+from .profile import Rows
 
 _HEAD = (
-    "# Drafted from private rows: which column is whose key, and by which one rows are in order. Review it.\n"
+    "# Drafted from private rows: which column is whose key, by which one rows are in order, and between\n"
+    "# which of the table above they lie. Review it.\n"
     "# A table belongs to the one nearest to it; one table, that of people, belongs to none.\n"
 )
 
 
 _IS_NAMED_A_KEY = re.compile(r"[\W_][iI][dD]$|[a-z]I[dD]$")
 """manager_id and managerID, but not paid."""
+
+_BOUNDS_SAMPLE = 50_000
+"""Columns between which rows lie are looked for in so many rows."""
 
 _MOST_STRAYS = 0.5
 """Share of rows without a key of the other table up to which a table may belong to it."""
@@ -61,6 +70,7 @@ class Drafted:
         draft: of its columns; None if others refer to it, and none belongs to it.
         links: to the table to which it belongs, and then to those that it refers to beside.
         inward: columns that hold keys of other rows of the table, such as those of managers.
+        within: columns of the table to which it belongs between which its order lies; empty for no bound.
     """
 
     name: str
@@ -69,6 +79,7 @@ class Drafted:
     draft: Draft | None
     links: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
+    within: tuple[str, str] = ("", "")
 
     @property
     def parent(self) -> str:
@@ -84,6 +95,20 @@ class Drafted:
         )
 
     @property
+    def order(self) -> str:
+        """The column of dates by which its rows are in order; empty if there is none.
+
+        The first one that comes after no other.
+        """
+        return self._first("date", "datetime", "timestamp") if self.links else ""
+
+    @cached_property
+    def dates(self) -> Mapping[str, BinnedTimes]:
+        """Its columns of dates and timestamps that can be a bound."""
+        read = (read_entry(name, entry) for name, entry in self._entries.items())
+        return dates_of({one.name: one for one in read if isinstance(one, Attribute)})
+
+    @property
     def _entries(self) -> Mapping[str, Any]:
         return {} if self.draft is None else self.draft.entries
 
@@ -97,7 +122,8 @@ class Drafted:
                 for one in self.links
             },
             "drop_incomplete": any(one.strays for one in self.links),
-            "order": self._first("date", "datetime", "timestamp") if self.links else "",
+            "order": self.order,
+            "within": list(self.within) if any(self.within) else [],
         }
         written = section_of(toml_key(self.name), stated)
         if self.draft is None:
@@ -127,7 +153,11 @@ class Drafted:
 
     def _first(self, *kinds: str) -> str:
         """Its first column of one of these types; empty if there is none."""
-        found = {name: entry.get("type") for name, entry in self._entries.items() if isinstance(entry, dict)}
+        found = {
+            name: entry["type"]
+            for name, entry in self._entries.items()
+            if isinstance(entry, Mapping) and "type" in entry and "after" not in entry
+        }
         return next((name for name, kind in found.items() if kind in kinds), "")
 
 
@@ -178,7 +208,26 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         }
         draft = replace(draft, entries=entries, suggested_rules=())
         found.append(Drafted(name, source.name, rows[name], draft, own, inward))
-    return tuple(sorted(found, key=lambda one: len(_above(links, one.name))))
+    drafts = {one.name: one for one in found}
+    bound = [
+        replace(one, within=_within(one, drafts[one.parent], sources)) if one.order in one.dates else one
+        for one in found
+    ]
+    return tuple(sorted(bound, key=lambda one: len(_above(links, one.name))))
+
+
+def _within(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> tuple[str, str]:
+    """Columns of the table above between which the order of a table lies; empty for no bound."""
+    link, order, above = table.links[0], table.dates[table.order], parent.dates
+    if not above:
+        return "", ""
+    child = Rows.of(sources[table.name], {link.foreign, order.name})
+    with child.connection:
+        cells = child.sample(_BOUNDS_SAMPLE)
+    rows = Rows.of(sources[parent.name], {link.key, *above})
+    with rows.connection:
+        others = rows.sought(link.key, cells[link.foreign])
+    return columns_around(order, cells[order.name], above, others)
 
 
 def _links(

@@ -8,6 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...common.data.attributes.several_numbers import (
+    NAMES_OF_PAIRS,
+    ROUNDED_TO,
+    SEVERAL_NUMBERS,
+    form_of_numbers,
+    round_numbers,
+)
 from ...common.data.attributes.unmodelled import (
     EMAIL,
     EMAILS,
@@ -63,6 +70,11 @@ _PERSONAL_NUMBER = re.compile(
     re.IGNORECASE,
 )
 
+NAMED = re.compile(
+    r"(?i:(^|[_ .-])(id|uuid|key|nr|no|num|number|serial|mrn)$)|Id$|ID$|(?<=[a-z])(No|Nr|Num|Number|Key)$"
+)
+"""Names of columns whose whole numbers are keys, if they all differ."""
+
 _NEARLY_ALL = 0.95
 
 _REPEATED = 10
@@ -71,6 +83,11 @@ _REPEATED = 10
 _PERHAPS_MISSING = (
     'a text that often stands for a missing value is one of its categories; list it as "missing" if it does'
 )
+
+_ENOUGH = 0.5
+"""Texts of rounded numbers are listed if they have so many of the rows."""
+
+_OWN_COLUMNS = "give each number a column of its own"
 
 _TEXTS_LISTED = 20
 """So few different texts are listed, even where every row has one of its own."""
@@ -106,7 +123,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
         whole = not any("." in text.removesuffix(".0") for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
         large = profile.numbers.min() > LARGEST_WHOLE
-        named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
+        named = large or NAMED.search(profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):
             return None
         return {"type": "identifier", "pattern": "{:d}"}
@@ -115,6 +132,8 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     if max(map(len, texts)) > 64 or blanks > _MOST_BLANKS or _is_of_codes(profile):
         return None
     pattern = _pattern(profile.name, texts)
+    if measures(profile) and not NAMES_OF_PAIRS.fullmatch(pattern):
+        return None
     # Texts with blanks and nothing in common are names of things, or notes.
     return (
         None
@@ -166,12 +185,44 @@ def draft_texts(profile: Profile) -> tuple[dict[str, Any], list[str]]:
             "its numbers are written in several ways, such as (5) and -5, or in one that no entry can state; "
             "it is left out until they are written in one"
         ]
+    if measures(profile):
+        return _nearest(profile)
     if is_free_text(profile):
         return {"type": "text", "drop": True}, ["free text, which no release can hold; it is left out"]
     other = OTHER if OTHER not in profile.texts else f"({OTHER})"
     listed = [""] * profile.nullable + [other]
     return {"type": "categorical", "categories": listed, "other": other, "open": True}, [
         "many categories, which a release finds under differential privacy; list those that are public"
+    ]
+
+
+def measures(profile: Profile) -> bool:
+    """Whether each of many different texts holds several numbers, such as 120/80."""
+    return profile.distinct > FEW_TEXTS and _share(profile, SEVERAL_NUMBERS) >= _NEARLY_ALL
+
+
+def _nearest(profile: Profile) -> tuple[dict[str, Any], list[str]]:
+    """Categories of rounded numbers, of which other texts count as the nearest."""
+    rows: Counter[str] = Counter()
+    for step in ROUNDED_TO:
+        rows = Counter()
+        for text, count in zip(profile.texts.tolist(), profile.counts.tolist(), strict=True):
+            rows[round_numbers(text, step)] += count
+        if len(rows) <= FEW_TEXTS:
+            break
+    most = dict(rows.most_common(FEW_TEXTS))
+    if sum(most.values()) < _ENOUGH * profile.value_count:
+        return {"type": "text", "drop": True}, [
+            f"several numbers in one cell; it is left out: {_OWN_COLUMNS}"
+        ]
+    listed = sorted(most, key=natural)
+    entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
+    known = {*map(form_of_numbers, listed)}
+    if any(form_of_numbers(text) not in known for text in profile.texts):
+        entry["categories"].append(OTHER)
+        entry["other"] = OTHER
+    return entry | {"nearest": True}, [
+        f"several numbers in a cell count as the nearest of its categories; {_OWN_COLUMNS}"
     ]
 
 

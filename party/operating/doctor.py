@@ -14,6 +14,7 @@ from ...common.bounded import json_of
 from ...common.crypto.clocks import ALLOWED_S, REMEDY
 from ...common.errors import DataError, MosaicError
 from ...common.federation.protocol_versions import SPOKEN
+from ...common.formats import is_of_disk
 from ...common.version import __version__
 from ..accounts.file_format import FORMAT, check_ledger
 from ..approving.approvals import FORMAT as OF_REQUESTS
@@ -82,7 +83,10 @@ def _diagnose(about: str, check: Callable[[], object], found: str) -> Diagnosis:
         finding, _, remedy = str(fault).rpartition("; ")
         return Diagnosis(about, False, finding or str(fault), remedy)
     except (OSError, sqlite3.Error) as fault:
-        return Diagnosis(about, False, str(fault), "repair the file, or restore it from a backup")
+        remedy = "repair the file, or restore it from a backup"
+        if is_of_disk(fault):
+            remedy = "make room on its disk, or let this user write there"
+        return Diagnosis(about, False, str(fault), remedy)
     return Diagnosis(about, True, found)
 
 

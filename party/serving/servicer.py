@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...common.errors import PartyUnavailable, PolicyError, ProtocolError
+from ...common.formats import is_of_disk
 from ...common.frames import MESSAGE_BYTES
 from ...common.messages import (
     Acknowledgement,
@@ -24,7 +25,7 @@ from ...common.messages import (
 )
 from ...common.wire import codec, probes, statements, streams
 from ...common.wire.tls import TlsSide
-from ..disk import FULL, is_full
+from ..disk import FULL
 from ..institution.role import Role
 from ..policies.direct import NO_DIRECT, Direct
 from .health import failures
@@ -202,7 +203,7 @@ def _full_is_unavailable() -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        if is_full(error):
+        if is_of_disk(error):
             raise PartyUnavailable(FULL) from error
         raise
 

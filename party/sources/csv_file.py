@@ -31,18 +31,19 @@ class CsvFile:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns; a first one without a name is left out with a warning.
+        """The names of the columns; a first or a last one without a name is left out with a warning.
 
         Raises:
             DataError: the first line cannot be read or holds no names.
         """
         names = tuple(name for name in self._names if name)
-        if len(names) < len(self._names):
-            warnings.warn(
-                f"{self.path.name}: column 1 has no name; it is taken for row numbers and left out",
-                MosaicWarning,
-                stacklevel=2,
-            )
+        for place, what in ((1, "row numbers"), (len(self._names), "what ends each line")):
+            if not self._names[place - 1]:
+                warnings.warn(
+                    f"{self.path.name}: column {place} has no name; it is taken for {what} and left out",
+                    MosaicWarning,
+                    stacklevel=2,
+                )
         return names
 
     @property

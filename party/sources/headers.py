@@ -47,7 +47,7 @@ def reads_as_record(cells: Sequence[str]) -> bool:
 
 
 def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[str, ...]:
-    """The name of each column; "" of a first column without one, such as that of row numbers.
+    """The name of each column; "" of a first one without a name, such as that of row numbers, or a last one.
 
     Args:
         file: what messages call the file.
@@ -73,7 +73,9 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
             "quotes or in none, or give --header (header=True) if these are their names"
         )
     names = tuple(compose(cell) if cell.strip() else "" for cell in cells)
-    if "" in (unnamed := names[1:]) or names == ("",):
+    # Some programs end every line with a separator.
+    last = len(names) - 1 if len(names) > 2 and names[0] else len(names)
+    if "" in (unnamed := names[1:last]) or names == ("",):
         place = names.index("") + 1 if names == ("",) else unnamed.index("") + 2
         # Spreadsheets fill the line of a title with empty cells.
         titled = len(names) > 2 and names.count("") > len(names) / 2
@@ -84,7 +86,7 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
         )
     check_different(
         file,
-        names,
+        names if names[-1] else names[:-1],
         ", or there is no header; name each column in the first line, or give --no-header (header=False)",
     )
     return names

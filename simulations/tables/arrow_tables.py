@@ -26,14 +26,13 @@ class ArrowTable(Protocol):
 
 
 def rereadable(data: Any) -> Any:
-    """A table whose rows can be read again and again: a stream is read into memory.
+    """A table that has the same rows whenever they are read: a stream or a query is read into memory.
 
     Args:
         data: a table, or anything else, which is returned as it is.
     """
-    streams = isinstance(data, (pa.RecordBatchReader, pa.RecordBatch))
-    known = isinstance(data, pd.DataFrame) or Library.of(data) is not Library.PANDAS
-    return pa.table(data) if isinstance(data, ArrowTable) and (streams or not known) else data
+    held = isinstance(data, (pd.DataFrame, pa.Table)) or Library.of(data) is Library.POLARS
+    return data if held or not isinstance(data, ArrowTable) else pa.table(data)
 
 
 def data_frame(rows: ArrowTable) -> pd.DataFrame:

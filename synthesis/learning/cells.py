@@ -15,7 +15,7 @@ from ...common.errors import DataError
 from ...common.forms.date_formats import day_in, has_offset, month_in
 from ...common.forms.day_names import DAY_NAMES
 from ...common.forms.month_names import NAMES
-from ...common.forms.notation import BLANKS, Notation
+from ...common.forms.notation import APOSTROPHES, BLANKS, Notation
 from ...common.forms.spelling import spelling_of
 from ...common.forms.zone_names import ZONE_NAME_SQL, ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
@@ -26,7 +26,7 @@ from .forms.forms import FORMS, LONGEST_WORD, place_of, shape_sql
 from .kind import Numbers, Times
 
 _HELD = re.compile(
-    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"
+    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|INTERVAL|TIMESTAMP(_S|_MS|_NS)?"
     f"|{ZONED}"
 )
 """DuckDB's types whose cells are read; which types a file declares is public."""
@@ -37,6 +37,9 @@ _RANGE = (
     "WHEN {0} BETWEEN 26 AND 31 THEN 2 ELSE 3 END"
 )
 """Numbers that are a month or a day, two ranges of other days, and those that are neither."""
+
+_NUMBER_FIRST = rf"^([^0-9]*[0-9](?:[0-9.,]|[{APOSTROPHES}{BLANKS}][0-9]{{3}})*)(.*)$"
+"""A number with what is before it, and what is behind."""
 
 _NO_OFFSET = 24 * 60
 """In place of the distance from UTC of a cell that has none, in minutes."""
@@ -165,7 +168,11 @@ class Cells:
 
     def units(self, name: str) -> tuple[list[tuple[str, str]], NDArray[np.int64]]:
         """What is around the numbers of a column, in order, and the rows of each; private."""
-        shape = f"translate({self.texts[name]}, '123456789', '999999999')"
+        # A unit such as kg/m2 keeps its digits.
+        number, rest = (
+            f"regexp_extract({self.texts[name]}, {quote(_NUMBER_FIRST)}, {group})" for group in (1, 2)
+        )
+        shape = f"translate({number}, '123456789', '999999999') || {rest}"
         found = self._query(
             f"SELECT {shape} AS t, count(*) AS n FROM file WHERE length({shape}) <= {LONGEST_WORD} GROUP BY 1"
         )
@@ -179,7 +186,7 @@ class Cells:
 
     def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
-        offset = quote("([-+])([0-9][0-9])(?::?([0-9][0-9]))?( [0-9]{4})?$")
+        offset = quote("([-+])([0-9][0-9])(?::?([0-9][0-9]))?( [0-9]{4}|\\])?$")
         sign, hours, minutes = (
             f"regexp_extract({_with_offset(self.texts[name])}, {offset}, {group})" for group in (1, 2, 3)
         )
@@ -270,12 +277,16 @@ def _number_sql(text: str, notation: str) -> str:
         inside = f"starts_with({text}, '(') AND ends_with({text}, ')')"
         sign = f"CASE WHEN {inside} THEN '-' ELSE '' END"
         text = f"CASE WHEN {inside} THEN trim({text}[2:-2]) ELSE {text} END"
-    for part in known.around:
+    for word, minus in zip(known.sign_words, ("", "-"), strict=False):
+        text = f"regexp_replace({text}, {quote(f'^(.*?) ?{re.escape(word.strip())}$')}, '{minus}\\1')"
+    for part in known.around[: 1 if known.sign_words else 2]:
         if part.strip():
             text = f"trim(replace({text}, {quote(part.strip())}, ''))"
     if known.around[0].endswith(tuple(BLANKS)):
         text = f"regexp_replace({text}, '^-[{BLANKS}]+', '-')"
-    if known.sign == "-":
+    if known.sign == ")":
+        text = f"regexp_replace({text}, '^[(](.*)[)]$', '-\\1')"
+    elif known.sign == "-":
         text = f"regexp_replace({text}, '^(.*)-$', '-\\1')"
     elif known.sign == "\u2212":
         text = f"replace({text}, '\u2212', '-')"

@@ -20,7 +20,8 @@ from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.rounded import Rounded
 from ...common.data.binning.scale import Scale
 from ...common.data.values import NOT_AVAILABLE, text_of
-from ...common.forms.date_formats import OFFSET, short
+from ...common.forms.date_formats import short
+from ...common.forms.date_lists import OFFSET
 from ...common.forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...common.measurement import Measurement
 from ...party.drafting.texts import TRUE_FALSE, natural

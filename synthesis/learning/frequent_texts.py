@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.categorical import NUMBER, form_of_numbers
+from ...common.data.attributes.several_numbers import ROUNDED_TO, form_of_numbers, round_numbers
 from ...common.data.attributes.texts import MOST_LABELS, is_label
 from ...common.data.values import NOT_AVAILABLE
 from .asking import Asking
@@ -25,12 +24,6 @@ Values = tuple[list[str], NDArray[np.int64]]
 
 BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
-
-_STEPS = (1, 2, 5, 10, 20, 50, 100)
-"""To multiples of what several numbers in a text are rounded, in units of their last digits."""
-
-_PART = 4
-"""A number is rounded to multiples of at most a quarter of it, so that small ones keep a meaning."""
 
 _COARSER = 2
 """Rows whose text is still not found have numbers that are rounded to a step so many places further."""
@@ -104,7 +97,13 @@ def frequent_beside(
 
 
 def frequent_numbers(
-    asking: Asking, name: str, values: Values, filled: float, different: float, delta: float
+    asking: Asking,
+    name: str,
+    values: Values,
+    filled: float,
+    different: float,
+    delta: float,
+    reserved: float = 0.0,
 ) -> tuple[dict[str, tuple[float, float]], Noisy | None]:
     """The frequent texts of numbers, and of others those with rounded numbers; see `frequent_texts`.
 
@@ -115,6 +114,7 @@ def frequent_numbers(
         filled: the number of rows with one.
         different: the number of its different texts, with noise.
         delta: with which texts of one row may be found.
+        reserved: share of the column that something else takes.
 
     Returns:
         As `frequent_texts`; and, if they are enough for all others to count as the nearest one, the noisy
@@ -122,7 +122,7 @@ def frequent_numbers(
         texts with rounded numbers are left out.
     """
     texts, rows = values
-    share = (1 - DIFFERENT_TEXTS - UNLIKE) * asking.share
+    share = (1 - DIFFERENT_TEXTS - UNLIKE - reserved) * asking.share
     found: dict[str, tuple[float, float]] = {}
     whole = found
     left = {text: count for text, count in zip(texts, rows.tolist(), strict=True) if is_label(text)}
@@ -130,10 +130,10 @@ def frequent_numbers(
     part = (1 - WHOLE_CODES) / 2
     step = _step(different * asking.counts.findable(part * share, delta / 3) / max(asking.records, 1.0))
     for share_of_step, place in ((WHOLE_CODES, 0), (part, step), (part, step + _COARSER)):
-        unit = _STEPS[min(place, len(_STEPS) - 1)]
+        unit = ROUNDED_TO[min(place, len(ROUNDED_TO) - 1)]
         counts: dict[str, int] = {}
         for text, count in left.items():
-            rounded = _round_numbers(text, unit)
+            rounded = round_numbers(text, unit)
             counts[rounded] = counts.get(rounded, 0) + count
         known = sorted(counts)
         places, noisy = asking.counts.frequent(
@@ -143,7 +143,7 @@ def frequent_numbers(
         for text, count in stated.items():
             before, sigma = found.get(text, (0.0, 0.0))
             found[text] = before + count, math.hypot(sigma, noisy.sigma)
-        left = {text: count for text, count in left.items() if _round_numbers(text, unit) not in stated}
+        left = {text: count for text, count in left.items() if round_numbers(text, unit) not in stated}
         whole = whole if place else dict(found)
     nearest = sum(count for count, _ in found.values()) > _ENOUGH * filled
     found = found if nearest else whole
@@ -161,25 +161,7 @@ def frequent_numbers(
 
 def _step(times: float) -> int:
     """The place of the step after which two numbers have so many times fewer texts."""
-    return next((place for place, step in enumerate(_STEPS) if step**2 >= times), len(_STEPS) - 1)
-
-
-def _round_numbers(text: str, step: int) -> str:
-    """The text with its numbers rounded to a step, small ones to a smaller one."""
-
-    def nearest(run: re.Match[str]) -> str:
-        digits = re.sub("[.,]", "", run[0])
-        number = int(digits)
-        unit = max(one for one in _STEPS if one <= max(1, min(step, number // _PART)))
-        rounded = str(round(number / unit) * unit)
-        mark = re.search("[.,]", run[0])
-        if mark is None:
-            return rounded
-        decimals = len(run[0]) - mark.end()
-        rounded = rounded.zfill(decimals + 1)
-        return f"{rounded[:-decimals]}{mark[0]}{rounded[-decimals:]}"
-
-    return NUMBER.sub(nearest, text) if step > 1 else text
+    return next((place for place, step in enumerate(ROUNDED_TO) if step**2 >= times), len(ROUNDED_TO) - 1)
 
 
 def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:

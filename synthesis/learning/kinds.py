@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.durations import DURATIONS, LEFT_OUT, durations_read_in
-from ...common.forms.date_formats import OFFSET, SHORT_DAY, SHORT_HOUR, written_together
+from ...common.forms.date_formats import written_together
+from ...common.forms.date_lists import OFFSET, SHORT_DAY, SHORT_HOUR
 from ...common.forms.spelling import UNKNOWN
 from .forms.ambiguous import FAMILIES, FILLED, MARKED, OF_ONE_KIND, SEEN, places_where, settle_votes
 from .forms.date_forms import MAYBE_CODES
@@ -48,6 +49,9 @@ noise shows some once in 700 times."""
 
 _MAIN = 0.5
 """A column of many different texts is of numbers or dates if more than so many of its votes are."""
+
+_POINTED = 0.2
+"""Numbers below one begin with their point if so many numbers show it."""
 
 _SHORT = 0.1
 """Days, months or hours are written with one digit if so many dates show it."""
@@ -261,7 +265,8 @@ def _notation(votes: NDArray[np.float64], clear: NDArray[np.float64]) -> str:
         known = KNOWN[notation]
         if (any(known.around) or known.exponent) and numbers - bare <= numbers / 2:
             return False
-        return all(clear[places].sum() > MARKED * numbers for places in SHOWN_BY[notation])
+        least = _POINTED if known.has_bare_point else MARKED
+        return all(clear[places].sum() > least * numbers for places in SHOWN_BY[notation])
 
     return max(filter(is_shown, KNOWN), key=cast)
 

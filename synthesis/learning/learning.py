@@ -13,7 +13,7 @@ import numpy as np
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
-from ...common.forms.notation import Notation
+from ...common.forms.notation import Notation, sides_of
 from ...common.forms.spelling import thousands_in
 from .asking import PRESENT, Asking, Rows
 from .cells import Cells
@@ -154,11 +154,13 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
 def _has_too_many(asking: Asking, vote: Vote, different: Noisy, delta: float) -> bool:
     """Whether a column that may be one of numbers or times has too many texts for a list of most of them.
 
-    In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too.
+    In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too. Few
+    digits with zeros in front are found as texts alone, so that these are no numbers in doubt.
     """
     if not isinstance(vote.kind, Numbers):
         return is_many(different)
-    most = float(different.values[0]) + PRESENT * different.sigma
+    doubt = 0.0 if Notation(vote.kind.notation).width else PRESENT
+    most = float(different.values[0]) + doubt * different.sigma
     return most > MOST_NUMBERS or most * asking.counts.findable(asking.share, delta) > vote.filled
 
 
@@ -194,8 +196,9 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
     assert vote.instead is not None
     rows, sigma = _frequent_units(cells, counts, name, rho, delta)
     alike: dict[tuple[str, ...], float] = {}
+    sides = sides_of([last for _, last in rows])
     for around, count in rows.items():
-        unit = tuple(part.strip() for part in around)
+        unit = around[0].strip(), sides or around[1].strip()
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
     least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, sigma)
@@ -205,8 +208,10 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
     if others > _OTHER_UNITS_SEEN * deviation:
         vote = replace(vote.without(others, sigma), others=vote.others + others)
     before, after = max(rows, key=rows.__getitem__)
+    after = after.replace(after.strip(), sides) if sides else after
     number = kind.notation.partition("{")[2].partition("}")[0]
-    return replace(vote, kind=replace(kind, notation=f"{before}{{{number}}}{after}"), instead=None)
+    kind = replace(kind, notation=f"{before}{{{number}}}{after}", signed=kind.signed or bool(sides))
+    return replace(vote, kind=kind, instead=None)
 
 
 def _frequent_units(

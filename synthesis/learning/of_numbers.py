@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -26,6 +25,7 @@ from ...common.data.binning.rounded import (
 from ...common.data.view import View
 from ...common.forms.notation import Notation
 from ...common.measurement import Measurement
+from ...party.drafting.texts import NAMED
 from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
 from .columns import Column, listed_numbers, numbers
 from .few_numbers import few_numbers, may_be_few
@@ -69,10 +69,11 @@ _NUMBERS_A_ROW = 4.0
 _ALL = 0.97
 """Share of the rows whose values differ, where they name the rows."""
 
+_KEY_DIGITS = 7
+"""So many digits with zeros in front are keys if they all differ; fewer may be postal codes."""
+
 _CALENDAR = (1000.0, 2500.0)
 """Numbers between these may be years of a series, which are no names of its rows."""
-
-_NAMED = re.compile(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$")
 
 
 def learned_numbers(
@@ -98,7 +99,7 @@ def learned_numbers(
     found |= {
         name: found[name].within(0.0, 10.0**width - 1)
         for name, kind in kinds.items()
-        if (width := Notation(kind.notation).width)
+        if (width := _width_of(kind))
     }
     naming = _identifiers(asking, kinds, units, found, votes)
     # What is listed is written as a number, which is not how others are written.
@@ -119,7 +120,8 @@ def learned_numbers(
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
         if name in naming:
-            columns[name] = Identifier(name, "{:d}")
+            width = _width_of(kind)
+            columns[name] = Identifier(name, f"{{:0{width}d}}" if width else "{:d}")
         elif not found[name].certain:
             columns[name] = None
         elif name in few:
@@ -245,6 +247,11 @@ def _roundness(
     return roundness_of(counts, units, lattice, _SEEN_BY_SIZE * noisy.sigma, PRESENT * noisy.sigma)
 
 
+def _width_of(kind: Numbers) -> int:
+    """The digits of numbers with zeros in front; 0 if they have none there."""
+    return Notation(kind.notation).width
+
+
 def _unit(kind: Numbers, rounding: Noisy) -> float | None:
     """The number of which a column's numbers are multiples, as far as noisy counts tell."""
     known = Notation(kind.notation)
@@ -264,13 +271,17 @@ def _identifiers(
     found: Mapping[str, Range],
     votes: Mapping[str, Vote],
 ) -> set[str]:
-    """The columns whose whole numbers differ from row to row, in a dense range or under a name for keys."""
+    """The columns whose whole numbers differ from row to row, in a dense range or under a name for keys.
+
+    Many digits with zeros in front are keys too.
+    """
     likely = [
         name
         for name, kind in kinds.items()
-        if units[name] == 1 and kind.notation == "{}" and not votes[name].missing
+        if units[name] == 1 and (kind.notation == "{}" or _width_of(kind)) and not votes[name].missing
         if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
-        if _NAMED.search(name)
+        if NAMED.search(name)
+        or _width_of(kind) >= _KEY_DIGITS
         or (
             found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records
             and found[name].within(*_CALENDAR) != found[name]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.several_numbers import NAMES_OF_PAIRS
 from ...common.data.attributes.unmodelled import (
     Dropped,
     Identifier,
@@ -122,26 +123,32 @@ def learned_texts(
         coded = bool(kind.coded and is_many(different[name]) and not unique)
         values = asking.cells.values(name)
         part = (delta / 2, FORM_OF_NAMES) if unique else (delta, 0.0)
-        unlike = None
-        if kind.pairs and not unique:
+        unlike, pattern = None, None
+        if kind.pairs and unique:
+            pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
+            if pattern is not None and NAMES_OF_PAIRS.fullmatch(pattern):
+                columns[name] = Identifier(name, pattern)
+                continue
+        if kind.pairs:
             found, unlike = frequent_numbers(
-                asking, name, values, vote.filled, float(different[name].values[0]), delta
+                asking, name, values, vote.filled, float(different[name].values[0]), *part
             )
         else:
             found = frequent_texts(asking, name, values, coded, *part)
         for word in kind.words:
             found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
-        pattern = None
         if not found and vote.filled <= _FILLED_SEEN * math.hypot(vote.deviation, asking.rows.deviation):
             columns[name] = _empty(name, vote)
             continue
-        if not found and unique:
+        if not found and unique and not kind.pairs:
             pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
-        if pattern is None and (found or share < _FREE or often_empty):
+        if (pattern is None or kind.pairs) and (found or share < _FREE or often_empty):
+            # What counts as the nearest text is not cut to a beginning.
+            coded = coded and unlike is None
             columns[name] = _listed_texts(asking, name, vote, forms[name], found, coded, unlike)
         else:
-            # Amounts in several units all differ, but are no names.
-            named = unique and (pattern is not None or not kind.pairs)
+            # Amounts in several units all differ, and so do coordinates, but they are no names.
+            named = unique and not kind.pairs
             columns[name] = Identifier(name, pattern or pattern_by_name(name)) if named else Dropped(name)
     return columns
 

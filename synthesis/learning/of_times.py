@@ -411,17 +411,22 @@ def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
 def _without_fractions(
     asking: Asking, kinds: Mapping[str, Times], units: Mapping[str, Granularity]
 ) -> dict[str, Times]:
-    """The formats of whole seconds with a fraction behind them, whose digits are always zeros, with these."""
+    """The formats of whole seconds, or milliseconds, with the zeros that are always behind them."""
     asked = {
         name: partial(asking.cells.fraction_digits, name)
         for name, kind in kinds.items()
         if "%f" in kind.format and kind.format not in CLOCKS
-        if units[name] not in (Granularity.MILLISECOND, Granularity.MICROSECOND)
+        if units[name] is not Granularity.MICROSECOND
     }
     digits = asking.counts.histograms("zeros of seconds", asked, SECOND_ZEROS * asking.share)
-    zeros = {name: "0" * (1 + int(np.argmax(one.values[1:]))) for name, one in digits.items()}
+    most = {name: 1 + int(np.argmax(one.values[1:])) for name, one in digits.items()}
+    fractions = {
+        name: "%f" + "0" * (number - 3) if units[name] is Granularity.MILLISECOND else "0" * number
+        for name, number in most.items()
+    }
     return {
-        name: replace(kinds[name], format=kinds[name].format.replace("%f", zeros[name])) for name in zeros
+        name: replace(kinds[name], format=kinds[name].format.replace("%f", fraction))
+        for name, fraction in fractions.items()
     }
 
 

@@ -84,7 +84,9 @@ def counted_release(
     one, after = _charge(data, ledger, priced, kept)
     with counted_spending() as spending:
         try:
-            for line in dict.fromkeys(_line(content, priced.unit) for content in after.values()):
+            said = [_line(content, priced.unit) for content in after.values()]
+            said += [_continued_twice(content, one) for content in after.values()]
+            for line in dict.fromkeys(said):
                 if line:
                     warnings.warn(line, BudgetWarning, stacklevel=4)
             yield
@@ -107,7 +109,8 @@ def _charge(
     at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = "" if kept.folder is None else str(kept.folder.resolve())
     turns, now = kept.take_turn()
-    one = priced.entry(kept.release_id, at, folder, now)
+    continued = priced.earlier[-1] if priced.earlier else ""
+    one = replace(priced.entry(kept.release_id, at, folder, now), after=continued)
     earlier = tuple(priced.entry(other, "before", "") for other in priced.earlier)
     asked = ledgers_of(data, ledger)
     after = charge([each for each in asked if each is not None], one, turns, earlier)
@@ -125,6 +128,23 @@ def _charge(
             stacklevel=5,
         )
     return one, after
+
+
+def _continued_twice(content: Content, one: Spent) -> str:
+    """That a release goes on from one from which another went on; empty if none did."""
+    others = [
+        other
+        for other in content.spent
+        if one.after == other.after != "" and one.release_id != other.release_id and not other.ended
+    ]
+    if not others:
+        return ""
+    return (
+        f"the release before was continued already, at {others[0].at}"
+        + (f" into {others[0].out}" if others[0].out else "")
+        + ": what all of them share is promised if each is continued once. Publish one of the two alone, or "
+        "take what this ledger says of all together for the promise"
+    )
 
 
 def _line(content: Content, unit: PrivacyUnit) -> str:

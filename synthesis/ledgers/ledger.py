@@ -49,8 +49,8 @@ _RELEASE = {
     "rows": _HEX,
     "ended": Truth(),
 }
-_TURN = "turn"
-"""The only key that a ledger of an earlier version lacks."""
+_TURN, _AFTER = "turn", "after"
+"""Keys that a ledger of an earlier version lacks."""
 
 _LIMIT = {"epsilon": _POSITIVE, "delta": _SHARE}
 
@@ -65,7 +65,7 @@ _FORM = _keys(
         "format": Choice((str(_FORMAT),)),
         "salt": _HEX,
         "limit": Either((_keys(_LIMIT), Null())),
-        "releases": ListOf(_keys(_RELEASE, {_TURN: Key(Text())})),
+        "releases": ListOf(_keys(_RELEASE, {_TURN: Key(Text()), _AFTER: Key(Text())})),
     }
 )
 
@@ -310,6 +310,7 @@ def release_values(one: Spent) -> dict[str, Any]:
         "rows": one.rows,
         "ended": one.ended,
         _TURN: one.turn,
+        **({_AFTER: one.after} if one.after else {}),
     }
 
 
@@ -343,4 +344,5 @@ def _release_of(one: dict[str, Any]) -> Spent:
     cost = Cost(PrivacyUnit.of(one), fraction_of(one["zcdp_rho"]), fraction_of(one["labels_delta"]))
     budget = Budget(one["epsilon"], one["delta"])
     charged = Spent(one["release"], one["at"], one["out"], budget, cost)
-    return replace(charged, alone=one["alone"], rows=one["rows"], ended=one["ended"], turn=one.get(_TURN, ""))
+    charged = replace(charged, alone=one["alone"], rows=one["rows"], ended=one["ended"])
+    return replace(charged, turn=one.get(_TURN, ""), after=one.get(_AFTER, ""))

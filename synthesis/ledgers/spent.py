@@ -34,6 +34,7 @@ class Spent:
         ended: whether it ended early, and so cost less than its promise.
         turn: drawn when a process began it or went on with it last; its folder has noted it, unless that is a
             copy from before.
+        after: id of the release that it continues, with which it shares a promise; empty if there is none.
     """
 
     release_id: str
@@ -45,6 +46,7 @@ class Spent:
     rows: str = ""
     ended: bool = False
     turn: str = ""
+    after: str = ""
 
     @classmethod
     def of(

@@ -55,7 +55,7 @@ def check(database: str | Path, *, schema: str = "", released: bool = False) -> 
         DataError: there is no such CDM, or a table is missing.
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
-    with open_cdm(database, schema) as connection:
+    with open_cdm(database, schema, alone=True) as connection:
         return check_rules(connection, released)
 
 

@@ -28,7 +28,7 @@ _REMOTE = ("postgresql://", "postgres://")
 
 
 @contextlib.contextmanager
-def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
+def open_cdm(database: str | Path, schema: str = "", *, alone: bool = False) -> Iterator[Connection]:
     """A database for reading.
 
     The tables of a PostgreSQL server are copied into the memory of this process.
@@ -36,6 +36,7 @@ def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
     Args:
         database: a file of DuckDB, or the URI of a PostgreSQL database.
         schema: schema of the tables; empty for the usual one.
+        alone: whether the file may be a stranger's, whose views read no other files.
 
     Raises:
         DataError: there is none, or a table of the data model is missing.
@@ -54,6 +55,8 @@ def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
     except duckdb.Error:
         raise DataError(f"cannot read {path}; expected a file of DuckDB that nobody has open") from None
     with connection:
+        if alone:
+            connection.execute("SET enable_external_access = false")
         if schema:
             try:
                 connection.execute("SET schema = ?", [schema])
@@ -62,6 +65,11 @@ def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
         try:
             _check(connection)
             yield connection
+        except duckdb.PermissionException:
+            raise DataError(
+                f"{path}: expected tables, found a view of other files, which a check does not read; copy "
+                "what it shows into a table"
+            ) from None
         except duckdb.Error as error:
             # Its message may hold a value.
             kind = type(error).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +91,22 @@ def with_bounds(
                 f"times of {raw.name!r} count, got none; name a column of it in within"
             )
     return tuple(named.values())
+
+
+def notes_on_bounds(
+    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+) -> Iterator[str]:
+    """What to ask of tables in order of time whose parents are so, too, and of which no bounds are stated."""
+    timed = {one.name: one for one in tables if one.order and not holds_numbers(one.rows[one.order])}
+    for raw in timed.values():
+        if raw.owner in timed and raw.name not in within:
+            above = timed[raw.owner].order
+            yield (
+                f"{raw.name}: its rows are in order by {raw.order!r}, those of {raw.owner!r} by {above!r}, "
+                "but nothing says that they lie in their time, so a synthetic row may be years from its row "
+                f"of {raw.owner!r}; name in within the columns between which they lie, such as "
+                f"({above!r}, None), or (None, None) if they may lie anywhere"
+            )
 
 
 def with_series(

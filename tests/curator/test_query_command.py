@@ -38,10 +38,14 @@ def folder(release, tmp_path_factory):
     return path
 
 
-def run(folder, *arguments):
+def invoke(folder, *arguments):
     found = CliRunner().invoke(app, ["query", str(folder), *arguments], catch_exceptions=False)
     assert found.exit_code == 0
-    return found.output
+    return found
+
+
+def run(folder, *arguments):
+    return invoke(folder, *arguments).stdout
 
 
 @pytest.mark.slow
@@ -60,6 +64,35 @@ def test_csv_is_the_frame_of_the_answer_printed_or_in_a_file(folder, release, tm
     output = run(folder, QUERY, "--csv", str(tmp_path / "answer.csv"))
     assert output.startswith("2 rows written to")
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "answer.csv"), frame)
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+def test_answers_of_a_release_that_is_none_say_so_wherever_they_go(folder, release, people, tmp_path):
+    if people:
+        key = np.arange(ROWS) // 2
+        release = dpmosaic.synthesize(
+            table().assign(key=key), 20, key="key", domain=DOMAIN, seed=1, ledger=False
+        )
+        folder = tmp_path / "people"
+        release.save(folder)
+    [label] = release.certificate.labels
+    answer = release.query(QUERY)
+    assert label in repr(answer)
+    assert label in answer._repr_html_()
+    assert json.loads(run(folder, QUERY, "--json"))["labels"] == [label]
+    for options in ((), ("--csv", "-"), ("--csv", str(tmp_path / "answer.csv"))):
+        assert label in " ".join(invoke(folder, QUERY, *options).stderr.split())
+    assert label in (tmp_path / "answer.csv.NOT-FOR-RELEASE.txt").read_text()
+
+
+def test_answers_of_a_release_have_no_label(tmp_path):
+    release = dpmosaic.synthesize(table(), 20, domain=DOMAIN, mechanism="independent", ledger=False)
+    release.save(tmp_path / "release")
+    assert release.query(QUERY).labels == ()
+    for options in ((), ("--csv", "-"), ("--csv", str(tmp_path / "answer.csv"))):
+        assert invoke(tmp_path / "release", QUERY, *options).stderr == ""
+    assert [path.name for path in tmp_path.glob("answer*")] == ["answer.csv"]
+    assert "labels" not in json.loads(run(tmp_path / "release", QUERY, "--json"))
 
 
 def test_the_table_shows_intervals_and_says_what_they_are(folder):

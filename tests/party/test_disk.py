@@ -11,16 +11,20 @@ from collections import namedtuple
 import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PartyUnavailable
+from dpmosaic.common.formats import is_of_disk
 from dpmosaic.common.messages import SignedTerms, Verdict
 from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger
-from dpmosaic.party.disk import check_room, is_full, told_if_full
+from dpmosaic.party.approving.approvals import Approvals
+from dpmosaic.party.disk import check_room, told_if_full
 from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.serving.events import Event, EventLog
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.parties import Link, party_of, policy_for, random_table
+from support.room import room
 from support.terms import terms_for
 
 Usage = namedtuple("Usage", "total used free")
@@ -57,12 +61,17 @@ def of_sqlite(code):
         (OSError(errno.EACCES, ""), False),
         (of_sqlite(sqlite3.SQLITE_FULL), True),
         (of_sqlite(sqlite3.SQLITE_IOERR_SHMSIZE), True),
+        (of_sqlite(sqlite3.SQLITE_READONLY_DIRECTORY), True),
+        (of_sqlite(sqlite3.SQLITE_CANTOPEN), True),
+        (OSError(errno.EROFS, ""), True),
         (of_sqlite(sqlite3.SQLITE_BUSY), False),
+        (of_sqlite(sqlite3.SQLITE_CORRUPT), False),
+        (of_sqlite(sqlite3.SQLITE_NOTADB), False),
         (ValueError(), False),
     ],
 )
 def test_tells_a_full_disk_from_other_errors(error, full):
-    assert is_full(error) is full
+    assert is_of_disk(error) is full
 
 
 def test_a_curator_is_told_that_the_disk_is_full_and_can_resume(ledger):
@@ -122,3 +131,28 @@ def test_a_review_tells_nothing_of_the_partys_files(ledger):
     assert told[0].startswith("its rows cannot be read, or were replaced")
     assert told[1].startswith("the check of its reload fails")
     assert "clinic" not in "".join(told)
+
+
+def open_ledger(folder):
+    Ledger(folder / LEDGER).close()
+
+
+def open_approvals(folder):
+    Approvals(folder / "approvals.sqlite", Identity.generate()).close()
+
+
+@pytest.mark.parametrize("opened", [open_ledger, open_approvals])
+def test_a_whole_file_on_a_full_disk_is_not_called_damaged(tmp_path, opened):
+    Ledger.create(tmp_path / LEDGER).close()
+    open_approvals(tmp_path)
+    with room(0), pytest.raises(DataError, match="make room"), told_if_full(tmp_path):
+        opened(tmp_path)
+    opened(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
+def test_a_damaged_file_is_called_so(tmp_path, content):
+    (tmp_path / LEDGER).write_bytes(content)
+    (tmp_path / LEDGER).chmod(0o600)
+    with pytest.raises(DataError, match="or a damaged one; restore a backup"):
+        Ledger(tmp_path / LEDGER)

@@ -304,3 +304,78 @@ def test_refuses_cells_so_far_away_that_too_many_are_before_them(far, tmp_path, 
     path = with_sheet(excel(tmp_path / "rows.xlsx", PLAIN[["sex"]]), "</sheetData>", f"{far}</sheetData>")
     with pytest.raises(dpmosaic.DataError, match=r"rows\.xlsx: expected at most 900 cells"):
         read_other_file(path)
+
+
+ASKED = {
+    "a domain": {"domain": {"age": {"type": "numeric", "min": 0, "max": 99, "bins": 5}}},
+    "none": {"anyway": True},
+    "a key": {"key": "id", "domain": {"age": {"type": "numeric", "min": 0, "max": 99, "bins": 5}}},
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_query_that_gives_other_rows_each_time_is_run_once(tmp_path, asked):
+    counted = []
+
+    def count(number):
+        counted.append(number)
+        return number
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.create_function("counted", count, ["BIGINT"], "BIGINT", side_effects=True)
+        rows = connection.sql(
+            "SELECT range AS id, counted(range) % 90 AS age FROM range(2000) WHERE random() < 0.5"
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dpmosaic.MosaicWarning)
+            dpmosaic.synthesize(
+                rows,
+                mechanism="independent",
+                ledger=tmp_path / "ledger",
+                out=tmp_path / "release",
+                **ASKED[asked],
+            )
+    assert 800 < len(counted) < 1200
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_no_character_of_a_category_ends_the_writing_of_a_table(tmp_path, table_format):
+    odd = [f"a{chr(code)}" for code in (*range(1, 33), 0x7F, 0x85, 0x2028, 0xFDD0, 0xFFFE, 0xFFFF, 0x10FFFF)]
+    rows = pd.DataFrame({"text": odd * 50})
+    release = dpmosaic.synthesize(
+        rows, 100.0, domain={"text": odd}, mechanism="independent", ledger=False, seed=1
+    )
+    release.save(tmp_path / "release", table_format)
+    assert (tmp_path / "release" / f"synthetic.{table_format}").stat().st_size
+
+
+ALIKE = [
+    ["a.b", "a_b", "a b"],
+    ["a", "A", "a_2"],
+    ["x" * 40, "x" * 32, "x" * 39 + "y"],
+    ["1", "v1", "_1"],
+    ["é", "_", "v_"],
+    ["I", "ı", "i"],
+]
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize("names", ALIKE, ids=" ".join)
+def test_names_that_a_format_writes_alike_come_back_whatever_their_order(tmp_path, names, table_format):
+    for place in range(len(names)):
+        turned = [*names[place:], *names[:place]]
+        rows = pd.DataFrame([[f"c{names.index(name)}" for name in turned]] * 50, columns=turned)
+        release = dpmosaic.synthesize(
+            rows,
+            50.0,
+            domain={name: [f"c{place}"] for place, name in enumerate(names)},
+            mechanism="independent",
+            ledger=False,
+            seed=1,
+        )
+        release.save(tmp_path / str(place), table_format)
+        held = dpmosaic.load(tmp_path / str(place)).table
+        assert [*held.columns] == turned
+        assert {name: {*held[name]} for name in names} == {
+            name: {f"c{place}"} for place, name in enumerate(names)
+        }

@@ -2,8 +2,10 @@
 
 import json
 
+import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -155,6 +157,11 @@ def test_the_command_takes_a_file_and_goes_on_with_it(tmp_path):
         ({"prior": LAST_YEAR}, "expected a private release"),
         ({"prior_is_public": True}, "expected a prior beside it"),
         ({"prior": REAL, "prior_is_public": True}, "another table than the real one"),
+        ({"prior": REAL.sample(frac=1.0), "prior_is_public": True}, "another table than the real one"),
+        (
+            {"prior": duckdb.from_arrow(pa.table(REAL)), "prior_is_public": True},
+            "another table than the real",
+        ),
         ({"prior": LAST_YEAR.drop(columns="town"), "prior_is_public": True}, "none called 'town'"),
         ({"prior": LAST_YEAR.replace("east", "sea"), "prior_is_public": True}, "prior: column 'town'"),
         (

@@ -62,6 +62,34 @@ def test_rows_of_a_parent_are_in_order_and_inside_the_bounds(made):
     assert made.tables["stays"]["day"].between("2020-01-01", "2022-12-31").all()
 
 
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [({}, True), ({"within": {"tests": ("on", None)}}, False), ({"order": {"tests": "n"}}, False)],
+)
+def test_times_below_times_without_bounds_are_asked_about_before_anything_is_spent(kept, asked, tmp_path):
+    days = [f"2024-01-0{day}" for day in range(1, 9)]
+    stays = pd.DataFrame({"stay": range(8), "id": range(8), "on": days})
+    tests = pd.DataFrame({"stay": range(8), "n": range(8), "at": days})
+    tables = {
+        "patients": pd.DataFrame({"id": range(8), "sex": list("fm") * 4}),
+        "stays": stays,
+        "tests": tests,
+    }
+    stated = {"order": {"stays": "on", "tests": "at"} | kept.pop("order", {})} | kept
+    with warnings.catch_warnings(record=True) as told, pytest.raises(DataError, match="expected a column"):
+        warnings.simplefilter("always")
+        dpmosaic.synthesize(
+            tables,
+            epsilon=1,
+            relations={"stays": {"id": "patients"}, "tests": {"stay": "stays"}},
+            workload={"tests": [("n", "nothing")]},
+            ledger=tmp_path / "ledger.json",
+            **stated,
+        )
+    assert any("tests: its rows are in order by 'at'" in str(one.message) for one in told) == asked
+    assert not (tmp_path / "ledger.json").exists()
+
+
 def test_the_column_of_a_number_of_rows_says_how_many_each_parent_has(made):
     people = made.releases["patients"].rows
     _, rows = drawn_rows(made.family, people, made.releases, RandomStream.from_seed(3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,24 +11,12 @@ from ...errors import DataError
 from ...later import np
 from ..values import RawColumn, blank_texts, read_numbers, read_texts, text_of
 from .attribute import ABSENT, Attribute, Reading, check_missing, check_name, check_size
+from .several_numbers import form_of_numbers, numbers_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Category = str | int | float | bool
-
-NUMBER = re.compile("[0-9]{1,9}(?:[.,][0-9]{1,9})?")
-"""One of several numbers in a text, perhaps with decimals."""
-
-
-def numbers_in(text: str) -> tuple[float, ...]:
-    """The numbers in a text."""
-    return tuple(float(number.replace(",", ".")) for number in NUMBER.findall(text))
-
-
-def form_of_numbers(text: str) -> str:
-    """What is between the numbers of a text."""
-    return NUMBER.sub("0", text)
 
 
 @dataclass(frozen=True)

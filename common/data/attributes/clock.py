@@ -24,6 +24,9 @@ PADDED_NUMBERS = "0HMM"
 
 _HALVES = (" AM", "AM", " am", "am")
 
+DOTTED_HALVES = (" a.m.", "a.m.", " A.M.", "A.M.", " a. m.", "a. m.")
+"""Halves of a day with full stops, as those before noon are written."""
+
 BEHIND_HOURS = (" Uhr", " h", " hrs")
 """What stands behind times of day."""
 
@@ -35,10 +38,18 @@ FORMATS = (
     *(f"{hour}:MM{end}{word}" for hour in ("HH", "H") for end in ("", ":SS", ":00") for word in BEHIND_HOURS),
     *DURATIONS,
     PADDED_NUMBERS,
+    *(
+        f"{hour}:MM{end}{half}"
+        for hour in ("HH", "H")
+        for end in ("", ":SS", ":00")
+        for half in DOTTED_HALVES
+    ),
 )
 """How values are written. Hours of one H, and the first part of MM:SS, have as many digits as they need; with
-:00 values are whole minutes; with AM or am hours are those of a.m. and p.m. An h stands as in 14h05.
-Durations have a letter behind each number."""
+:00 values are whole minutes; with AM, am, a.m. and so on hours are those of a.m. and p.m. An h stands as in
+14h05. Durations have a letter behind each number."""
+
+_AFTER_NOON = str.maketrans("Aa", "Pp")
 
 _BASIC = 8
 """So many of these are named in a message."""
@@ -46,7 +57,7 @@ _BASIC = 8
 _NUMBER = re.compile(r"(\d{0,4}?)(\d{1,2})(?:\.0*)?")
 _PARTS = re.compile(
     r"(?:0 days )?(?P<first>\d{1,6})[:h](?P<second>\d\d)(?::(?P<third>\d\d)(?:\.(?P<fraction>\d*))?)?"
-    rf"(?P<half>[ \u202f]?[AaPp][Mm])?(?:{'|'.join(BEHIND_HOURS)})?"
+    rf"(?P<half>[ \u202f]?[AaPp]([Mm]|[.][ \u00a0\u202f]?[Mm][.]))?(?:{'|'.join(BEHIND_HOURS)})?"
 )
 
 _MICROSECONDS = {
@@ -85,8 +96,8 @@ class Clock(Moments):
         if self.format not in FORMATS:
             raise DataError(
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "
-                ".fff or .ffffff behind seconds, or AM, am or a blank and one of these, or Uhr, or HHhMM, "
-                "HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
+                ".fff or .ffffff behind seconds, or AM, am, a.m. or a blank and one of these, or Uhr, or "
+                "HHhMM, HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
@@ -145,7 +156,7 @@ class Clock(Moments):
     @property
     def has_halves(self) -> bool:
         """Whether hours are those of a.m. and p.m., so that there is no time after one day."""
-        return self.format.endswith(("AM", "am"))
+        return self.format.endswith((*_HALVES, *DOTTED_HALVES))
 
     @property
     def _per_unit(self) -> int:
@@ -191,9 +202,11 @@ class Clock(Moments):
         form, half = self.format, next((word for word in BEHIND_HOURS if self.format.endswith(word)), "")
         form = form.removesuffix(half)
         if self.has_halves:
-            half = "PM" if hours % 24 >= 12 else "AM"
-            half = half if form[-1] == "M" else half.lower()
-            form, half, hours = form[:-2].rstrip(), " " * form.count(" ") + half, (hours - 1) % 12 + 1
+            # The longest first: a blank may stand before it.
+            half = max(filter(form.endswith, (*_HALVES, *DOTTED_HALVES)), key=len)
+            form = form.removesuffix(half)
+            half = half.translate(_AFTER_NOON) if hours % 24 >= 12 else half
+            hours = (hours - 1) % 12 + 1
         hour = f"{hours:02d}" if form.startswith("HH") else str(hours)
         middle = "h" if "h" in form else ":"
         end = f":{second:02d}" if "SS" in form else ":00" if form.endswith("00") else ""

@@ -8,11 +8,12 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...errors import DataError
-from ...forms.date_formats import OFFSET, SHORT_OFFSET
+from ...forms.date_formats import DOTTED
+from ...forms.date_lists import OFFSET, SHORT_OFFSET
 from ...forms.zone_names import ZONE_NAME
 from ...later import np
 from ..values import RawColumn, text_of
@@ -61,6 +62,8 @@ _EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
 
 _NAMED, _NAMED_DAY = re.compile("%[bB]"), re.compile("%[aA]")
 _NAME = re.compile(r"[^\W\d_]{1,20}[.]?")
+_ORDINAL = re.compile(r"\b([0-9]{1,2})(?:st|nd|rd|th)\b")
+_DOTTED_HALF = re.compile("%(::p|:[pP])")
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,10 @@ class Moments:
         granularity: see `Granularity`.
         format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
             write days and months, and `%-H` and `%-I` hours, without a leading zero; `%P` writes am and pm,
+            `%:p` a.m., `%:P` A.M. and `%::p` a. m.,
             `Q%q` and `T%q` quarters, `%Z` the names of a zone, as CET and CEST, `%:z` distances from UTC
-            as +02:00, and `%:::z` as +02 or +05:30, `%o` days as in French, of which the first is 1er, and
-            `%G-W%V` weeks.
+            as +02:00, and `%:::z` as +02 or +05:30, `%o` days as in French, of which the first is 1er, `%O`
+            as in English, such as 2nd, and `%G-W%V` weeks.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
         months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
         days: those that `%a` and `%A` stand for, from that of Monday on.
@@ -300,7 +304,8 @@ class Moments:
         """The time in a text of a format; None if it is in another one."""
         try:
             if not form:
-                return datetime.fromisoformat(text)
+                return datetime.fromisoformat(text.strip())
+            text = text.strip()
             text = text.removesuffix(".0") if self.of_digits else text
             return time_in_format(text, form, self.months, self.days)
         except ValueError:
@@ -333,7 +338,11 @@ def time_in_format(
         text, form = _with_number(text, months), _NAMED.sub("%m", form)
     if "%o" in form:
         text, form = re.sub(r"\b1er\b", "1", text), form.replace("%o", "%d")
-    if "%f" in form:
+    if "%O" in form:
+        text, form = _ORDINAL.sub(r"\1", text), form.replace("%O", "%d")
+    if _DOTTED_HALF.search(form) is not None:
+        text, form = DOTTED.sub(r"\g<half>\g<last>", text), _DOTTED_HALF.sub("%p", form)
+    if "%f" in form and "%f0" not in form:
         # Some programs write seven or nine digits.
         text = re.sub("(?<=[.,][0-9]{6})[0-9]{1,3}", "", text)
     if SHORT_OFFSET in form:
@@ -437,7 +446,8 @@ def format_time(time: date, form: str, months: tuple[str, ...] = (), days: tuple
         form = _NAMED.sub(months[time.month - 1], form)
     if isinstance(time, datetime):
         form = form.replace("%P", "am" if time.hour < 12 else "pm")
-    form = form.replace("%q", str((time.month + 2) // 3))
+        form = _DOTTED_HALF.sub(partial(_dotted_half, time.hour), form)
+    form = form.replace("%q", str((time.month + 2) // 3)).replace("%O", _ordinal(time.day))
     form = form.replace("%o", "1er" if time.day == 1 else str(time.day))
     if "%:" in form:
         offset = re.sub("(?<=..)(?=..$)", ":", time.strftime("%z")[:5])
@@ -447,6 +457,17 @@ def format_time(time: date, form: str, months: tuple[str, ...] = (), days: tuple
         year = f"{time.year:04d}"
         form = re.sub("%(.)", lambda part: year if part[1] == "Y" else part[0], form)
     return time.strftime(form)
+
+
+def _dotted_half(hour: int, part: re.Match[str]) -> str:
+    letter = "a" if hour < 12 else "p"
+    return {"%:p": f"{letter}.m.", "%:P": f"{letter.upper()}.M."}.get(part[0], f"{letter}. m.")
+
+
+def _ordinal(number: int) -> str:
+    """The number of a day as in English, such as 2nd."""
+    teens = 10 < number < 20
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _offsets(shifts: NDArray[np.timedelta64]) -> NDArray[Any]:

@@ -43,6 +43,7 @@ class Answer:
         groups: the columns by which rows are grouped.
         columns: of the answer: some of `groups`, and the names of the aggregates, as the query selects them.
         rows: one for each group.
+        labels: why the numbers must not be published; empty if they may be.
     """
 
     query: str
@@ -52,6 +53,12 @@ class Answer:
     groups: tuple[str, ...]
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    labels: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is said below the answer: labels, what the intervals are, and notes."""
+        return (*self.labels, self.caption, *self.notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -122,12 +129,13 @@ class Answer:
             }
             for cells in self.cells()
         ]
-        return {"query": self.query, "level": self.level, "of": self.of, "source": self.source, "rows": rows}
+        found = {"query": self.query, "level": self.level, "of": self.of, "source": self.source, "rows": rows}
+        return found | ({"labels": list(self.labels)} if self.labels else {})
 
     def __repr__(self) -> str:
         texts = [tuple(map(printable, cells)) for cells in (self.columns, *self.texts())]
         table = pd.DataFrame(texts[1:], columns=texts[0]).to_string(index=False)
-        return "\n".join([table, self.caption, *map(printable, self.notes)])
+        return "\n".join([table, *map(printable, self.remarks)])
 
     def _repr_html_(self) -> str:
         def line(tag: str, cells: tuple[str, ...]) -> str:
@@ -136,7 +144,7 @@ class Answer:
             )
 
         body = "".join(line("td", cells) for cells in self.texts())
-        below = "".join(f"<p>{html.escape(visible(text))}</p>" for text in (self.caption, *self.notes))
+        below = "".join(f"<p>{html.escape(visible(text))}</p>" for text in self.remarks)
         return f"<table><thead>{line('th', self.columns)}</thead><tbody>{body}</tbody></table>{below}"
 
 

@@ -36,7 +36,7 @@ OF_ONE_KIND = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
 
 SEEN = 4.0
-"""A form is seen if its votes exceed so many deviations of their noise: there are some 2,300 forms."""
+"""A form is seen if its votes exceed so many deviations of their noise: there are some 2,600 forms."""
 
 MARKED = 0.02
 """Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ....common.data.attributes.clock import BEHIND_HOURS, FORMATS, PADDED_NUMBERS, Clock
+from ....common.data.attributes.clock import BEHIND_HOURS, DOTTED_HALVES, FORMATS, PADDED_NUMBERS, Clock
 from ....common.data.attributes.durations import DURATIONS, form_of, parts_of, pattern_of
-from ....common.forms.date_formats import (
+from ....common.forms.date_formats import DOTTED
+from ....common.forms.date_lists import (
     DAYS_OF_DIGITS,
     LAST_FORMATS,
     LATE_FORMATS,
+    NEWEST_FORMATS,
     OF_DIGITS_ALONE,
     OF_YEAR,
     PARTS_OF_YEAR,
@@ -72,24 +74,27 @@ NUMBER_DECIMALS = {"%m.%Y": 4}
 _OF_CLOCK = "\4"
 """What the shape of a time of day or a duration begins with, such as 8:30 or 130:05:59."""
 
+_GAP = "[ \u00a0\u202f]?"
+"""What may stand within a half of a day, as in a. m."""
+
 _PART, _HALF = ":[0-5][0-9]", "(0?[1-9]|1[0-2])"
 _CLOCK = (
     rf"[0-9]{{1,4}}({_PART}){{1,2}}|[0-9]{{1,2}}({_PART}){{2}}[.]([0-9]{{3}}){{1,2}}"
-    rf"|{_HALF}({_PART}){{1,2}} ?([AP]M|[ap]m)|[0-9]{{1,2}}h[0-5][0-9]"
+    rf"|{_HALF}({_PART}){{1,2}} ?([AP]M|[ap]m|[AP][.]M[.]|[ap][.]{_GAP}m[.])|[0-9]{{1,2}}h[0-5][0-9]"
     rf"|[0-9]{{1,2}}({_PART}){{1,2}}({'|'.join(BEHIND_HOURS)})"
 )
 _SHAPE_OF_CLOCK = re.compile(
     _OF_CLOCK + r"(?P<hours>[09]{1,4})(?P<middle>[:h])[09]{2}(?P<end>(?::[09]{2})?(?:\.[09]+)?)"
-    rf"(?P<half>(?: ?[APap][Mm]|{'|'.join(BEHIND_HOURS)})?)"
+    rf"(?P<half>(?: ?[APap](?:[Mm]|[.]{_GAP}[Mm][.])|{'|'.join(BEHIND_HOURS)})?)"
 )
 
 
 def _clock_format(name: str) -> str:
     """The format of what a `Clock` calls so."""
-    written = name.replace("H", "%I" if name[-1] in "Mm" and name[-2] in "Aa" else "%H", 1)
+    written = name.replace("H", "%I" if re.search("[Aa]([Mm]|[.] ?[Mm][.])$", name) else "%H", 1)
     for part, code in (
         *(("MM", "%M"), ("SS", "%S"), ("ffffff", "%f"), ("fff", "%L")),
-        *(("AM", "%p"), ("am", "%P")),
+        *(("AM", "%p"), ("am", "%P"), ("a.m.", "%:p"), ("A.M.", "%:P"), ("a. m.", "%::p")),
     ):
         written = written.replace(part, code, 1)
     return written
@@ -104,6 +109,7 @@ CLOCKS = {
 
 
 _LATE_CLOCKS = tuple(form for form in CLOCKS if form in DURATIONS or form.endswith(BEHIND_HOURS))
+_DOTTED_CLOCKS = tuple(form for form, name in CLOCKS.items() if name.endswith(DOTTED_HALVES))
 _PADDED_DIGITS = tuple(OF_DIGITS[begun + first] for begun in _PADDED_PATTERNS for first in "90")
 
 DATES = (
@@ -115,8 +121,8 @@ DATES = (
 
 RARE_DATES = tuple(
     one
-    for one in (*with_details(tuple(CLOCKS)[2:-1]), *RARE_FORMATS, OF_DIGITS["\7"], OF_DIGITS["\b"])
-    if one not in DATES and one[0] not in _LATE_CLOCKS
+    for one in (*with_details(tuple(CLOCKS)[2:]), *RARE_FORMATS, OF_DIGITS["\7"], OF_DIGITS["\b"])
+    if one not in DATES and one[0] not in (*_LATE_CLOCKS, *_DOTTED_CLOCKS, HOURS)
 )
 """Others; see `forms.FIRST`."""
 
@@ -125,6 +131,9 @@ LATE_DATES = (*with_details(_LATE_CLOCKS), *LATE_FORMATS)
 
 LAST_DATES = (*LAST_FORMATS, *_PADDED_DIGITS, OF_DIGITS["\x12"])
 """The last ones."""
+
+NEWEST_DATES = (*NEWEST_FORMATS, *with_details(_DOTTED_CLOCKS))
+"""Those that came after them."""
 
 _CLOCK_NAMED = {name: form for form, name in CLOCKS.items()}
 
@@ -187,6 +196,10 @@ def time_sql(text: str, form: str, months: Sequence[str] = (), days: Sequence[st
         text = f"regexp_replace({text}, '[.]0$', '')"
     if "%o" in form:
         text, form = f"regexp_replace({text}, '^1er ', '1 ')", form.replace("%o", "%d")
+    if "%O" in form:
+        text, form = f"regexp_replace({text}, '([0-9])(st|nd|rd|th)', '\\1')", form.replace("%O", "%d")
+    if re.search("%:+[pP]", form):
+        text = f"regexp_replace({text}, {quote(DOTTED.pattern)}, '\\1\\3')"
     if "%f" in form:
         text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]{{1,3}}', '\\1')"
     if "%V" in form and "%u" not in form:
@@ -201,7 +214,7 @@ def time_sql(text: str, form: str, months: Sequence[str] = (), days: Sequence[st
         text = f"regexp_replace({text}, {name}, 'Mon\\2')"
     if months:
         text, form = _numbered_sql(text, months), re.sub("%[bB]", "%m", form)
-    form = re.sub("%:+z", "%z", form.replace("%q", "%m").replace("%P", "%p"))
+    form = re.sub("%:*P|%:+p", "%p", re.sub("%:+z", "%z", form.replace("%q", "%m")))
     return f"try_strptime({text}, {quote(form)})"
 
 
@@ -219,7 +232,7 @@ def _clock_time_sql(text: str) -> str:
     """The SQL expression of the time that a text of a clock states, from 1970 on; NULL if it states none."""
     parts = quote(
         r"^([0-9]{1,4})[:h]([0-5][0-9])(:([0-5][0-9])(\.([0-9]{3}|[0-9]{6}))?)?"
-        rf"( ?([AaPp])[Mm]|{'|'.join(BEHIND_HOURS)})?$"
+        rf"( ?([AaPp])([Mm]|[.]{_GAP}[Mm][.])|{'|'.join(BEHIND_HOURS)})?$"
     )
     half = f"lower(regexp_extract({text}, {parts}, 8))"
     hours, minutes, seconds = (
@@ -251,7 +264,7 @@ def clock_in(shape: str) -> tuple[str, int] | None:
     if match is None:
         duration = form_of(shape)
         return None if duration is None else (duration, 0)
-    half = match["half"].replace("P", "A").replace("p", "a")
+    half = match["half"].replace("P", "A").replace("p", "a").replace("\u00a0", " ").replace("\u202f", " ")
     end = match["end"].replace("0", "9").replace(":99", ":SS").replace("9", "f")
     form = _CLOCK_NAMED[f"H{match['middle']}MM{end}{half}"]
     return form, SHORT_HOUR if len(match["hours"]) == 1 else 0

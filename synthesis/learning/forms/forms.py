@@ -10,14 +10,16 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ....common.data.attributes.several_numbers import SEVERAL_NUMBERS
 from ....common.data.values import NOT_AVAILABLE
 from ....common.forms.date_formats import date_in
-from ....common.forms.spelling import UNKNOWN, has_dash, spelling_of
+from ....common.forms.spelling import POINTED, UNKNOWN, has_dash, spelling_of
 from ....party.sources.sql import quote
 from .date_forms import (
     DATES,
     LAST_DATES,
     LATE_DATES,
+    NEWEST_DATES,
     OF_DIGITS,
     RARE_DATES,
     clock_in,
@@ -31,8 +33,8 @@ MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 
 SEVERAL, PAIRS = "several", "pairs"
 """The names of the forms of codes of several numbers, such as 2019/20, whose beginnings mean nothing, and of
-two or three small numbers alone, such as 120/80 or 4 x 5 x 12 mm, or an amount such as 65,- that is written
-for 65,00."""
+two or three small numbers alone, such as 120/80, 4 x 5 x 12 mm, 4 yrs 2 mos or 1.5 (1.2-1.9), of two
+coordinates, or an amount such as 65,- that is written for 65,00."""
 
 LONGEST_WORD = 40
 """Cells of more characters are sentences."""
@@ -99,6 +101,9 @@ LAST_NOTATIONS = (
 )
 """More: with commas as in India, a minus between a number and its unit, marks between thousands before
 units without a blank, and a currency before amounts such as Fr. 25.-."""
+
+NEWEST_NOTATIONS = ("${:)}", "${:),}")
+"""Negative amounts in parentheses behind their currency, as spreadsheets write accounts."""
 
 DASHED_NOTATIONS = ("{}¤", "{:,}¤", "{.,}¤", "{ ,}¤", "{:'}¤", "¤{}¤", "¤ {}¤", "¤ {:'}¤")
 """Notations of amounts with a dash in place of decimals, such as 25.- and Fr. 1'250.–, where all have one."""
@@ -214,6 +219,9 @@ FORMS = (
     *(Form("number", notation, decimals) for notation in LAST_NOTATIONS for decimals in RARE_DETAILS),
     Form(COMPARED),
     *(Form(DASHED, notation) for notation in DASHED_NOTATIONS),
+    *(Form("date", form, detail) for form, detail in NEWEST_DATES),
+    *(Form("number", POINTED, decimals) for decimals in range(1, DECIMALS + 2)),
+    *(Form("number", notation, decimals) for notation in NEWEST_NOTATIONS for decimals in RARE_DETAILS),
 )
 """All forms, in the order of the cells of a vote. New ones come last: see `FIRST`."""
 
@@ -249,10 +257,7 @@ _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
 _SEVERAL = re.compile("[09][/:x×*+][09]")
-_SMALL = "[09]{1,3}([.,][09]{1,2})?"
-_PAIRS = re.compile(
-    rf"(?!0x){_SMALL}(( ?[/:x×*+±] ?| by ){_SMALL}){{1,2}}( ?[^\W\d_]{{1,3}})?|[09]{{1,6}}[.,](--?|\u2013)"
-)
+_DASHED = re.compile("[09]{1,6}[.,](--?|\u2013)")
 
 
 def shape_sql(text: str) -> str:
@@ -290,7 +295,7 @@ def _form(shape: str) -> Form:
     clock = clock_in(shape)
     if clock is not None:
         return Form("date", *clock)
-    sentence = shape.count(" ") >= 5 and date_in(shape) is None and not _PAIRS.fullmatch(shape)
+    sentence = shape.count(" ") >= 5 and date_in(shape) is None and not SEVERAL_NUMBERS.fullmatch(shape)
     if shape == _LONG or sentence:
         return Form(SENTENCE)
     if shape == _FAR:
@@ -331,13 +336,13 @@ def _number(shape: str) -> Form | None:
     for way in (one for pair in zip(ways, commas, strict=True) for one in pair):
         if decimals == 3 and way.pattern in THOUSANDS_BY_POINT and (match := _BY_POINT.fullmatch(shape)):
             return Form(BY_POINT_ZERO if match["last"] == "0" else BY_POINT, way.pattern)
-        if way.pattern in RARE_NOTATIONS or way.pattern in LAST_NOTATIONS:
+        if way.pattern in RARE_NOTATIONS or way.pattern in (*LAST_NOTATIONS, *NEWEST_NOTATIONS):
             known = (*RARE_DETAILS, *LATE_DETAILS.get(way.pattern, ()))
             rare = abs(decimals) if abs(decimals) in known else RARE_DETAILS[-1]
             return Form("number", way.pattern, rare)
         if way.pattern in ("{}", "{,}") and shape[0] == "-":
             return Form(NEGATIVE, way.pattern, decimals)
-        if way.pattern in NOTATIONS:
+        if way.pattern in NOTATIONS or way.pattern == POINTED:
             return Form("number", way.pattern, decimals)
     return None
 
@@ -352,7 +357,7 @@ def _date(shape: str) -> Form:
     date = date_in(shape)
     if date is not None:
         return Form("date", *date)
-    if _PAIRS.fullmatch(shape):
+    if SEVERAL_NUMBERS.fullmatch(shape) or _DASHED.fullmatch(shape):
         return Form(CODE, PAIRS)
     if len(shape) > _LONGEST_CODE or " " in shape:
         return Form(TEXT)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.forms.notation import LAKHS, Notation
-from ....common.forms.spelling import TYPED, UNKNOWN
+from ....common.forms.spelling import POINTED, TYPED, UNKNOWN
 from .forms import (
     CODE,
     DECIMALS,
@@ -14,6 +14,7 @@ from .forms import (
     EXPONENTS,
     FORMS,
     LAST_NOTATIONS,
+    NEWEST_NOTATIONS,
     NOTATIONS,
     PADDED,
     PLACES,
@@ -22,7 +23,8 @@ from .forms import (
 )
 
 KNOWN = {
-    notation: Notation(notation) for notation in (*NOTATIONS, *RARE_NOTATIONS, *EXPONENTS, *LAST_NOTATIONS)
+    notation: Notation(notation)
+    for notation in (*NOTATIONS, *RARE_NOTATIONS, *EXPONENTS, *LAST_NOTATIONS, POINTED, *NEWEST_NOTATIONS)
 }
 """The notations that a column can have; the first of several that read the same numbers is chosen."""
 
@@ -31,10 +33,10 @@ _UNLISTED = -1
 """In place of one of the following features: a unit that is not listed."""
 
 
-def _features(name: str) -> tuple[str, str, bool, str]:
-    """The sign and the mark of a notation, whether it has a decimal comma, and its exponent."""
+def _features(name: str) -> tuple[str, str, bool, str, bool]:
+    """The sign and the mark of a notation, whether it has a decimal comma, its exponent, and a bare point."""
     known = KNOWN[name]
-    return known.sign, known.mark, known.decimal_comma, known.exponent
+    return known.sign, known.mark, known.decimal_comma, known.exponent, known.has_bare_point
 
 
 def _is_read(known: Notation, name: str) -> bool | None:

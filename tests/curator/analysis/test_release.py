@@ -72,6 +72,12 @@ def test_a_loaded_release_is_saved_again_with_its_files(release, tmp_path):
     assert "NOT-FOR-RELEASE.txt" in two
 
 
+def test_a_figure_of_a_release_that_is_none_says_so_beside_its_file(release, tmp_path):
+    release.plot().save(tmp_path / "figure.png")
+    [label] = release.certificate.labels
+    assert label in (tmp_path / "figure.png.NOT-FOR-RELEASE.txt").read_text()
+
+
 def test_a_release_that_chose_bins_keeps_the_certificate_of_the_choice(tmp_path):
     rows = pd.DataFrame({"x": RNG.normal(0, 1, 500), "y": RNG.choice(["a", "b"], 500)})
     with pytest.warns(dpmosaic.DomainWarning):

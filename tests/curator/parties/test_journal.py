@@ -1,5 +1,4 @@
 import contextlib
-import resource
 import shutil
 import sqlite3
 import stat
@@ -9,6 +8,7 @@ import pytest
 
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.curator.parties.journal import Journal, NoJournal
+from support.room import room
 
 
 @pytest.fixture
@@ -38,16 +38,51 @@ def test_notes_of_an_answer_take_the_place_of_earlier_ones_with_it_or_not_at_all
 
 
 def test_an_answer_that_finds_no_room_is_not_kept_and_one_sentence_says_so(journal):
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
-    try:
-        with pytest.raises(DataError, match="make room, and resume the release"):
-            journal.keep("000001", b"query", np.zeros(1 << 16))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with room(1 << 16), pytest.raises(DataError, match="make room, and resume the release"):
+        journal.keep("000001", b"query", np.zeros(1 << 16))
     assert journal.recall("000001", b"query") is None
     journal.keep("000001", b"query", np.zeros(1 << 16))
     assert len(journal.recall("000001", b"query")) == 1 << 16
+
+
+WRITES = {
+    "note_once": lambda journal: journal.note_once("name", b"value"),
+    "note_latest": lambda journal: journal.note_latest("name", b"value"),
+    "bind": lambda journal: journal.bind("kind", "one", "digest"),
+    "keep": lambda journal: journal.keep("000001", b"query", np.zeros(1)),
+    "finish": lambda journal: journal.finish(),
+    "abandon": lambda journal: journal.abandon(),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_whatever_finds_no_room_changes_nothing_says_so_and_is_done_later(journal, tmp_path, name):
+    journal.keep("000000", b"query", np.ones(1))
+    with room(1), pytest.raises(DataError, match="make room, and resume the release"):
+        WRITES[name](journal)
+    journal.close()
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as again:
+        assert again.key == journal.key
+        assert (again.recall("000001", b"query"), again.note("name")) == (None, None)
+        assert again.recall("000000", b"query").tolist() == [1.0]
+        WRITES[name](again)
+
+
+def test_a_journal_that_cannot_be_opened_for_want_of_room_is_not_taken_for_damaged(journal, tmp_path):
+    journal.close()
+    with room(1), pytest.raises(DataError, match="make room, and resume the release"):
+        Journal(tmp_path / "journal.sqlite")
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as again:
+        assert again.key == journal.key
+
+
+@pytest.mark.parametrize("size", [1, 1 << 12, 1 << 13, 20_000, 30_000])
+def test_a_journal_that_finds_no_room_at_its_beginning_leaves_no_file(tmp_path, size):
+    path = tmp_path / "journal.sqlite"
+    with room(size), pytest.raises(DataError, match="make room"):
+        Journal.create(path, "x" * 30_000)
+    assert [*tmp_path.iterdir()] == []
+    Journal.create(path, "plan").close()
 
 
 def test_refuses_an_id_of_another_query(journal):

@@ -16,9 +16,10 @@ from dpmosaic.command import app
 from dpmosaic.common.errors import DataError, MosaicError
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import file_name, verify_people
-from dpmosaic.curator.results.table_format import TableFormat
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from support.mutations import changed_bytes, changed_value
 from support.related import release
+from support.room import room
 from support.two_releases import listed
 from support.verifiers import NODE, failed_checks_of_people, second
 
@@ -335,3 +336,27 @@ def test_nothing_that_is_shown_or_written_holds_a_real_key_or_number(tmp_path):
     one.save(tmp_path / "out")
     texts = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert not any(b"-key" in text for text in [*texts, repr(one).encode(), repr(one.certificate).encode()])
+
+
+SIZES = [0, 1, 100, 1000, 4000, 10_000, 20_000, 40_000, 80_000]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("table_format", TableFormat)
+def test_a_disk_that_fills_up_anywhere_is_said_in_one_sentence_and_the_files_are_written_later(
+    learned, table_format, tmp_path
+):
+    one = next(iter(learned.releases.values()))
+    for kind, saved, load in (("people", learned, dpmosaic.load_people), ("rows", one, dpmosaic.load)):
+        refused = 0
+        for size in SIZES:
+            folder = tmp_path / f"{kind}{size}"
+            folder.mkdir()
+            with room(size):
+                try:
+                    saved.write(folder, TableFile.of(table_format))
+                except DataError:
+                    refused += 1
+            saved.write(folder, TableFile.of(table_format))
+            load(folder)
+        assert refused >= 4

@@ -76,3 +76,15 @@ def test_a_missing_cell_of_a_single_column_is_no_empty_line(tmp_path, cells):
     write(tmp_path / "table.csv", table)
     assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
     assert pd.read_csv(tmp_path / "table.csv")["cell"].isna().sum() == 1
+
+
+@pytest.mark.parametrize("other", ["two", None])
+@pytest.mark.parametrize(
+    "mark", [",", '"', "\n", "\r", "\r\n", "\x0b", "\x1c", "\x85", "\u2028", "'", " ", ""]
+)
+def test_a_name_comes_back_whatever_stands_in_it(tmp_path, mark, other):
+    names = [f"one{mark}", *filter(None, [other])]
+    write(tmp_path / "table.csv", pd.DataFrame([["a"] * len(names)], columns=names))
+    read = pd.read_csv(tmp_path / "table.csv", dtype=str)
+    assert [*read.columns] == names
+    assert read.iloc[0].tolist() == ["a"] * len(names)

@@ -37,6 +37,7 @@ def test_random_tables_have_their_codes_and_types_whatever_their_values(drawn, w
         (pd.Series(["a", "b"]), None),
         (pd.Series(["a", 1], dtype=object), None),
         (pd.Series(["a"], dtype="category"), Storage.CATEGORY),
+        (pd.Series(pd.to_timedelta([1], "s")), Storage.DURATION),
         (pd.Series([1], dtype="Int8"), Storage.NULLABLE),
         (pd.Series([1.5], dtype="Float32"), Storage.NULLABLE),
         (pd.Series([True], dtype="boolean"), Storage.NULLABLE),

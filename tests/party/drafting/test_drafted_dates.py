@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.attributes.moments import format_time
 from dpmosaic.common.data.domain_files.reading import read_entry
-from dpmosaic.common.forms.date_formats import (
-    RARE_FORMATS,
-    SHORT_DAY,
-    USUAL_FORMATS,
-    has_offset,
-    readings,
-    short,
-)
+from dpmosaic.common.forms.date_formats import has_offset, readings, short
+from dpmosaic.common.forms.date_lists import RARE_FORMATS, SHORT_DAY, USUAL_FORMATS
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.party.drafting.inference import draft_file
 from dpmosaic.party.sources.source import open_source

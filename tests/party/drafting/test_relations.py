@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -176,6 +177,48 @@ def test_a_number_may_be_the_order_if_a_reader_says_so(folder, tmp_path):
     assert read_relations(path, folder).order == {}
     path.write_text(path.read_text(encoding="utf-8").replace("# order", "order"), encoding="utf-8")
     assert read_relations(path, folder).order == {"stays": "day"}
+
+
+def write(rows, path):
+    rows.to_parquet(path, index=False) if path.suffix == ".parquet" else rows.to_csv(path, index=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_rows_that_lie_in_the_time_of_the_row_above_get_its_columns_as_bounds(tmp_path, suffix):
+    """Of several columns the nearest; one that says little of when rows are is no beginning."""
+    rng = np.random.default_rng(3)
+    begin = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 2_000_000, 400), "min")
+    minutes = rng.integers(60, 10_000, 400)
+    stays = pd.DataFrame(
+        {
+            "id": range(500, 900),
+            "born": begin.normalize() - pd.to_timedelta(rng.integers(1, 30_000, 400), "D"),
+            "referred": begin - pd.to_timedelta(rng.integers(1, 100_000, 400), "min"),
+            "admitted": begin,
+            "left": begin + pd.to_timedelta(minutes, "min"),
+            "billed": begin + pd.to_timedelta(minutes + rng.integers(1, 90_000, 400), "min"),
+        }
+    )
+    whose = rng.integers(0, 400, 1500)
+    taken = begin[whose] + pd.to_timedelta((rng.random(1500) * minutes[whose]).astype(int), "min")
+    tests = pd.DataFrame({"stay_id": stays["id"].to_numpy()[whose], "taken": taken, "value": whose % 7})
+    write(stays, tmp_path / f"stays{suffix}")
+    write(tests, tmp_path / f"tests{suffix}")
+    drafted = draft_folder(tmp_path)
+    stated = read_relations(save_folder(drafted, tmp_path / "drafts"), tmp_path)
+    assert stated.within == {"tests": ("admitted", "left")}
+    write(tests.assign(taken=rng.permutation(taken)), tmp_path / f"tests{suffix}")
+    assert [table.within for table in draft_folder(tmp_path)] == [("", ""), ("", "")]
+
+
+def test_what_comes_after_another_column_is_no_order(folder):
+    """The order is the first column of dates that is counted from no other."""
+    began = pd.date_range("2020-01-01", periods=40, freq="9D")
+    left = began + pd.to_timedelta(np.arange(40) % 5, "D")
+    stays = pd.DataFrame({"stay_id": range(10, 50), "patient_id": 1, "left": left, "admitted": began})
+    stays.to_csv(folder / "stays.csv", index=False)
+    assert {table.name: table.order for table in draft_folder(folder)}["stays"] == "admitted"
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

@@ -95,6 +95,16 @@ def test_a_first_column_without_a_name_is_left_out_with_a_warning(tmp_path, firs
     assert [column.tolist() for column in table.columns] == [[0, 1], [21, 22]]
 
 
+def test_a_separator_at_the_end_of_every_line_is_no_column(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("age,k,\n21,a,\n22,b,\n")
+    source = open_source(path)
+    with pytest.warns(UserWarning, match=r"data\.csv: column 3 has no name; .* ends each line"):
+        assert source.columns() == ("age", "k")
+    table = source.read(Domain.from_json({"k": ["a", "b"], "age": 99}))
+    assert [column.tolist() for column in table.columns] == [[0, 1], [21, 22]]
+
+
 @pytest.mark.parametrize(("line", "place"), [("a,,b", 2), (",a,", 3), ('""', 1)])
 def test_another_column_without_a_name_is_named_by_its_place(tmp_path, line, place):
     path = tmp_path / "data.csv"

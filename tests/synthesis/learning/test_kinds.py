@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
+from dpmosaic.common.forms.date_lists import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.forms.forms import CODES, FORMS, PLACES, Form, place_of
 from dpmosaic.synthesis.learning.kind import Numbers, Texts, Times, Words
 from dpmosaic.synthesis.learning.kinds import kind_voted

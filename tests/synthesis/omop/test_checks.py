@@ -1,6 +1,7 @@
 """Each rule is broken by a statement of its own, and found."""
 
 import re
+import shutil
 
 import duckdb
 import pytest
@@ -145,3 +146,18 @@ def test_refuses_what_is_no_cdm(tmp_path, cdm):
         check(tmp_path / "types.duckdb")
     with pytest.raises(DataError, match="expected a schema 'none'"):
         check(cdm, schema="none")
+
+
+@pytest.mark.parametrize("reading", ["read_text", "read_blob", "read_csv", "glob"])
+def test_a_view_of_a_strangers_database_reads_no_file_of_this_machine(cdm, tmp_path, reading):
+    (tmp_path / "other.csv").write_text("a\nb\n")
+    database = tmp_path / "cdm.duckdb"
+    shutil.copyfile(cdm, database)
+    assert check(database)
+    with duckdb.connect(database) as connection:
+        connection.execute("ALTER TABLE person RENAME TO kept")
+        connection.execute(
+            f"CREATE VIEW person AS SELECT kept.* FROM kept, {reading}('{tmp_path / 'other.csv'}')"
+        )
+    with pytest.raises(DataError, match="found a view of other files"):
+        check(database)

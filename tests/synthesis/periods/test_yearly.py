@@ -357,6 +357,27 @@ def test_the_ledger_of_a_table_counts_the_releases_that_a_new_one_continues(chai
     assert together.epsilon == pytest.approx(gaussian_epsilon(math.sqrt(2 * 3 * share), 1e-6))
 
 
+def test_a_release_that_is_continued_twice_exceeds_what_is_shared_and_the_ledger_says_so(chain, tmp_path):
+    folder, data = chain
+    path = tmp_path / "panel.csv"
+    data.to_csv(path, index=False)
+
+    def warned_of(out, before):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            release(path, 2022, tmp_path / out, before, ledger=True)
+        return [str(one.message) for one in found if "continued already" in str(one.message)]
+
+    assert warned_of("one", folder / "2021") == []
+    [said] = warned_of("other", folder / "2021")
+    assert f"into {tmp_path / 'one'}" in said
+    (together,) = dpmosaic.budget(path).together
+    assert together.releases == 4
+    # After another one it is continued for the first time.
+    shutil.copytree(folder / "2020", tmp_path / "2020")
+    assert warned_of("third", tmp_path / "2020") == []
+
+
 def warned_before_anything_is_spent(data, year, out, before=None, **others):
     """The first warning of a release that stops there, without a charge and without a certificate."""
     path = out.parent / "warned.csv"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.forms.date_formats import SHORT_DAY, SHORT_HOUR
+from dpmosaic.common.forms.date_lists import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.forms.date_forms import OF_DIGITS
 from dpmosaic.synthesis.learning.forms.forms import (
     BY_POINT,
@@ -48,7 +48,7 @@ CELLS = {
     "-9.0": Form("negative", "-9", POINT_ZERO),
     "+5": number("{:+}"),
     "0.5": number("{}", 1),
-    ".25": number("{}", 2),
+    ".25": number("{:p}", 2),
     "12.50": number("{}", 2),
     "1.0": number("{}", POINT_ZERO),
     "1.00": number("{}", 2),
@@ -84,7 +84,11 @@ CELLS = {
     "$-5.00": number("${:=}", 2),
     "€ -5,00": number("€ {=,}", 2),
     "CHF -5": number("CHF {}"),
-    "70 kg net": TEXT,
+    "70 kg net": number("{} ¤", 0),
+    "70 kg net weight": TEXT,
+    "$(1,234.50)": number("${:),}", 2),
+    "2nd January 2022": date("%O %B %Y"),
+    "1:43 p.m.": date("%I:%M %:p", 2),
     "A 70": TEXT,
     "CHF 20": number("CHF {}"),
     "70 kg": number("{} kg"),
@@ -257,6 +261,11 @@ def is_no_date(cell):
     return found[2] != found[4] or not any(1 <= day <= 31 and 1 <= month <= 12 for day, month in orders)
 
 
+_CLOCK = re.compile(
+    "[0-9]{1,4}(:[0-5][0-9]){1,2}|[0-9]{1,2}h[0-5][0-9]|(0?[1-9]|1[0-2]):[0-5][0-9] [ap][.]m[.]"
+)
+
+
 def shape(cell):
     """The shape of a cell as the module defines it, cut where no form needs more of it."""
     if len(cell) > LONGEST_WORD:
@@ -276,7 +285,7 @@ def shape(cell):
         return "x" + nines
     if re.fullmatch(r"[-+]?([2-9][0-9]{18}|[0-9]{20,40})([.]0)?|[2-9][0-9]{15}", cell):
         return "\5"
-    clock = "\4" if re.fullmatch("[0-9]{1,4}(:[0-5][0-9]){1,2}|[0-9]{1,2}h[0-5][0-9]", cell) else ""
+    clock = "\4" if _CLOCK.fullmatch(cell) else ""
     if any("0" <= mark <= "9" for mark in cell):
         return clock + nines
     return cell if len(cell) <= 12 else "~"

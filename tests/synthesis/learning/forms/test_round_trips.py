@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.data.values import read_numbers
-from dpmosaic.common.forms.date_formats import SHORT_DAY, has_offset, readings, short, unit_of
+from dpmosaic.common.forms.date_formats import has_offset, readings, short, unit_of
+from dpmosaic.common.forms.date_lists import SHORT_DAY
 from dpmosaic.common.forms.day_names import WEEKS
 from dpmosaic.common.forms.month_names import CALENDARS
 from dpmosaic.common.forms.notation import Notation
@@ -56,10 +57,10 @@ def written(number, decimals, pattern):
     """A number as people write it in a notation: independent of `Notation`."""
     before, inside, after = pattern.partition("{")[0], *pattern.partition("{")[2].split("}")
     exponent = inside[-1:] if inside[-1:] in ("e", "E") else ""
-    inside = inside.removesuffix(exponent)
+    inside = inside.removesuffix(exponent).removesuffix(":p")
     comma = inside.endswith(",") and not inside.startswith(":")
     marks = inside[:-1] if comma else inside.removeprefix(":")
-    sign = marks[:1] if marks[:1] and marks[0] in "(-+=\u2212" else ""
+    sign = marks[:1] if marks[:1] and marks[0] in "(-+=)\u2212" else ""
     mark = marks.removeprefix(sign)
     whole, _, fraction = f"{abs(number):.{decimals}f}".partition(".")
     groups = []
@@ -68,10 +69,12 @@ def written(number, decimals, pattern):
     digits = mark[:1].join([whole, *groups]) + ("," if comma else ".") * bool(fraction) + fraction
     if exponent:
         digits = f"{abs(number):.{decimals}{exponent}}".replace(".", "," if comma else ".")
-    signs = {"(": "({})", "-": "{}-", "\u2212": "\u2212{}"}
+    if pattern == "{:p}":
+        digits = digits.removeprefix("0") if decimals else digits
+    signs = {"(": "({})", ")": "({})", "-": "{}-", "\u2212": "\u2212{}"}
     marked = signs.get(sign, "-{}") if number < 0 else "+{}" if sign == "+" and number else "{}"
-    outside = re.match("[A-Z]{0,3}[$€£¥₩₹]", before) and marked != "{}-" and sign != "="
-    if outside or marked == "({})":
+    outside = re.match("[A-Z]{0,3}[$€£¥₩₹]", before) and marked != "{}-" and sign not in ("=", ")")
+    if outside or (sign == "(" and number < 0):
         return marked.format(before + digits + after)
     return before + marked.format(digits) + after
 
@@ -104,6 +107,8 @@ def test_numbers_come_back_in_every_notation(connection, form, decimals, units, 
         number = float(f"{number:.{decimals}e}")
     text = written(number, decimals, pattern)
     place = place_of(asked(connection, shape_sql("cell"), text))
+    # Four digits may be a time of day.
+    assume(FORMS[place].family != "date")
     if FORMS[place].family in (BY_POINT, BY_POINT_ZERO):
         place = PLACES[Form("number", FORMS[place].name, 3)]
     assert WITHOUT_SIGN.get(place, place) in READ_IN[form][0]

@@ -1,0 +1,52 @@
+"""Types of data frames that no file has: durations, and infinite numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.simulations.tables.frames import draft
+from dpmosaic.synthesis.synthesize import synthesize
+
+ROWS = 1000
+
+DURATIONS = {
+    "seconds": ("s", 86400 * 3, "HH:MM:SS"),
+    "minutes": ("min", 600, "HH:MM"),
+    "days": ("D", 60, "HH:MM"),
+    "microseconds": ("us", 10**9, "HH:MM:SS.ffffff"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+@pytest.mark.parametrize("unit", DURATIONS)
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_durations_of_data_frames_are_clocks_without_a_domain_and_in_drafts(learned, unit, missing):
+    rng = np.random.default_rng(9)
+    code, most, form = DURATIONS[unit]
+    cells = pd.Series(pd.to_timedelta(rng.integers(0, most, ROWS), code)).where(rng.random(ROWS) >= missing)
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    assert learned(rows).columns["x"].reading.moments.format.replace(":00", ":SS") in (form, f"{form}:SS")
+    drafted = draft(rows).entries["x"]
+    assert (drafted["format"], drafted["nullable"]) == (form, missing > 0)
+    released = synthesize(rows, epsilon=20.0, mechanism="independent", seed=1, progress=False).table["x"]
+    assert released.dtype == "timedelta64[us]"
+    assert released.isna().mean() == pytest.approx(missing, abs=0.05)
+    assert released.mean() / cells.mean() == pytest.approx(1, abs=0.1)
+
+
+def test_a_draft_names_durations_that_no_entry_states():
+    cells = pd.to_timedelta(np.arange(-500, 500), "s")
+    drafted = draft(pd.DataFrame({"x": cells, "y": ["a", "b"] * 500}))
+    assert drafted.entries["x"] == {"type": "text", "drop": True}
+    assert [remark for name, remark in drafted.remarks if name == "x" and "durations" in remark]
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+def test_infinite_numbers_of_a_data_frame_are_missing_by_its_draft():
+    cells = np.random.default_rng(10).normal(size=ROWS)
+    cells[::50] = np.inf
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    released = synthesize(
+        rows, epsilon=20.0, domain=draft(rows), mechanism="independent", seed=1, progress=False
+    ).table
+    assert released["x"].isna().mean() == pytest.approx(0.02, abs=0.01)
