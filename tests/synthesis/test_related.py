@@ -76,16 +76,12 @@ def test_times_below_times_without_bounds_are_asked_about_before_anything_is_spe
         "tests": tests,
     }
     stated = {"order": {"stays": "on", "tests": "at"} | kept.pop("order", {})} | kept
-    with warnings.catch_warnings(record=True) as told, pytest.raises(DataError, match="expected a column"):
+    relations = {"stays": {"id": "patients"}, "tests": {"stay": "stays"}}
+    stated |= {"workload": {"tests": [("n", "nothing")]}, "ledger": tmp_path / "ledger.json"}
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        dpmosaic.synthesize(
-            tables,
-            epsilon=1,
-            relations={"stays": {"id": "patients"}, "tests": {"stay": "stays"}},
-            workload={"tests": [("n", "nothing")]},
-            ledger=tmp_path / "ledger.json",
-            **stated,
-        )
+        with pytest.raises(DataError, match="expected a column"):
+            dpmosaic.synthesize(tables, epsilon=1, relations=relations, **stated)
     assert any("tests: its rows are in order by 'at'" in str(one.message) for one in told) == asked
     assert not (tmp_path / "ledger.json").exists()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -53,6 +53,11 @@ _LEFT = np.array([1.0, 0.85, 0.7])
 
 _LEARNED_FROM = 300
 """Most interactions, evenly chosen, from which is learned how near they are."""
+
+
+def is_right(share: float) -> bool:
+    """Whether an earlier table counts that is right about so many interactions: a twentieth is none."""
+    return share > 2 * float(_SHARES[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +140,16 @@ class EarlierTable:
             known = [one for one in pool.values() if one.effect.checked or one.effect.observed]
             known = known[:: math.ceil(len(known) / _LEARNED_FROM) or 1]
             ratios = [[one.ratios(weight, records) for one in known] for weight in _LEFT]
+            # What is farther from the table than the model is, is not near it.
+            away = [one.away(records) for one in known]
+            most = max(SETTINGS.drift, float(np.mean(away))) if away else math.inf
             weight, drift, right = _learn(
-                np.array(ratios).reshape(len(_LEFT), -1, len(_DRIFTS)), _LEFT, share
+                np.array(ratios).reshape(len(_LEFT), -1, len(_DRIFTS)), _LEFT, share, most
             )
             found |= {
                 clique: one.effect.with_earlier(one.prediction(weight, drift, right))
+                if is_right(right)
+                else replace(one.effect, earlier=None)
                 for clique, one in pool.items()
             }
         return found
@@ -230,6 +240,10 @@ class _Likeness:
     reference: Array
     error: float
 
+    def away(self, records: float) -> float:
+        """How far the earlier table is from the model without the interaction, as a share of the records."""
+        return float(np.abs(self.cells - self.reference).sum()) / records
+
     def prediction(self, weight: float, drift: float, share: float) -> Prediction:
         """What is expected if a part of the earlier interaction is left, at a typical distance from that."""
         cells = weight * self.cells + (1 - weight) * self.reference
@@ -258,7 +272,9 @@ def _rake_singles(cells: Array, clique: Clique, shape: Sequence[int], margins: M
     return rake(cells, shape, [((axis,), margins[name]) for axis, name in enumerate(clique)])
 
 
-def _learn(ratios: Array, weights: Array, expected: float) -> tuple[float, float, float]:
+def _learn(
+    ratios: Array, weights: Array, expected: float, most: float = math.inf
+) -> tuple[float, float, float]:
     """The weight, the typical distance of those that are near as a share of the records, and their share.
 
     Args:
@@ -266,9 +282,11 @@ def _learn(ratios: Array, weights: Array, expected: float) -> tuple[float, float
             is known is if it is near.
         weights: that are compared; the first is the usual one.
         expected: prior mean of the share.
+        most: largest typical distance that is near.
     """
     near, far = np.log(_SHARES)[:, None, None], np.log1p(-_SHARES)[:, None, None]
     usual = -0.5 * (np.log(_DRIFTS / SETTINGS.drift) / SETTINGS.drift_spread) ** 2
+    usual = np.where(_DRIFTS <= most, usual, -np.inf)
     usual = usual + (1 / expected - 2) * np.log1p(-_SHARES)[:, None]
     logs = np.array([np.logaddexp(near + each, far).sum(axis=1) + usual for each in ratios])
     usual_weight = np.where(weights == weights[0], 0.0, -SETTINGS.left)

@@ -22,7 +22,7 @@ from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import rake
 from .components import Array, Axis
-from .earlier import EarlierTable
+from .earlier import EarlierTable, is_right
 from .effects import Effect
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
 from .observed import Checked, Observed
@@ -130,7 +130,7 @@ class Knowledge:
 
     def expected_early(self, cliques: Sequence[Clique]) -> dict[Clique, Array]:
         """Marginals of an earlier table, of those cliques of which it is not known to be wrong."""
-        if self.earlier is None:
+        if self.earlier is None or not is_right(self._expected_right):
             return {}
         return {
             clique: self.earlier.cells(clique, self._margins(), self.records)
@@ -306,9 +306,14 @@ class Knowledge:
             for clique in pool:
                 self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
         if self.earlier is not None:
-            share = 1 / (1 + (1 / self._right - 1) * math.exp(-self._told))
-            expected = self.earlier.expect(self.in_codes(), self._margins(), self.records, share)
+            right = self._expected_right
+            expected = self.earlier.expect(self.in_codes(), self._margins(), self.records, right)
             self.effects |= {View(clique): effect for clique, effect in expected.items()}
+
+    @property
+    def _expected_right(self) -> float:
+        """The share of interactions that an earlier table is expected to be right about."""
+        return 1 / (1 + (1 / self._right - 1) * math.exp(-self._told))
 
     def _margins(self) -> dict[str, Array]:
         """The positive counts of each measured attribute."""

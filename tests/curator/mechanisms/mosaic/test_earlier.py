@@ -10,6 +10,7 @@ from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.curator.mechanisms.mosaic.earlier import EarlierTable
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 from dpmosaic.curator.mechanisms.mosaic.observed import Checked, Observed
+from dpmosaic.curator.mechanisms.mosaic.one_way import denoise
 
 SIZES = (4, 3, 5, 2, 6, 3)
 DOMAIN = Domain.coded({f"c{place}": size for place, size in enumerate(SIZES)})
@@ -39,7 +40,7 @@ def noisy(clique, deviation, seed):
     return counts + noise - noise.mean()
 
 
-def pairs(earlier, deviation=60.0):
+def pairs(earlier, deviation=60.0, share=0.5):
     """Pairs that were measured with this noise, with what an earlier table leads to expect of each."""
     margins = {name: np.maximum(REAL.marginal((name,)).astype(float), 0.5) for name in DOMAIN.names}
     effects = {}
@@ -48,7 +49,7 @@ def pairs(earlier, deviation=60.0):
         reference = np.multiply.outer(*(margins[name] for name in pair)).ravel() / RECORDS
         values = interaction(noisy(pair, deviation, place), shape)
         effects[pair] = Effect(shape, reference, observed=Observed(values, deviation**2 / 2))
-    return EarlierTable(earlier).expect(effects, margins, RECORDS, 0.5)
+    return EarlierTable(earlier).expect(effects, margins, RECORDS, share)
 
 
 def error(estimates):
@@ -73,6 +74,20 @@ def test_pairs_are_closer_with_last_years_table_and_no_farther_with_another():
     for earlier, most in ((LAST_YEAR, 0.7), (ANOTHER, 1.02)):
         effects = pairs(earlier)
         assert error(estimated(effects)) < most * error(estimated(without(effects)))
+
+
+def test_a_table_that_is_right_about_no_interaction_is_not_used():
+    assert all(effect.earlier is None for effect in pairs(ANOTHER, share=0.01).values())
+    assert all(effect.earlier is not None for effect in pairs(LAST_YEAR, share=0.01).values())
+
+
+def test_a_table_of_independent_columns_is_no_nearer_than_a_model_of_them():
+    """It has the columns of the real one and none of its pairs, so it says what the references say."""
+    rng = np.random.default_rng(12)
+    apart = Table.from_codes(DOMAIN, np.column_stack([rng.permutation(column) for column in REAL.columns]))
+    effects = pairs(apart)
+    assert np.mean([effect.belief_in_earlier(RECORDS) for effect in effects.values()]) < 0.3
+    assert error(estimated(effects)) < 1.02 * error(estimated(without(effects)))
 
 
 def test_what_an_earlier_table_says_is_not_unknown_and_still_counts_as_a_size():
@@ -118,6 +133,30 @@ def test_single_counts_are_averaged_with_those_of_a_table_that_is_right_and_kept
     for earlier, most in ((LAST_YEAR, 0.6), (ANOTHER, 1.02)):
         found, _ = EarlierTable(earlier).average(ONES, list(zip(counts, variances, strict=True)), RECORDS)
         assert off([values for values, _ in found]) < most * off(counts)
+
+
+def test_many_counts_beside_a_wrong_table_are_as_good_as_without_it():
+    """A smooth column of 121 values, of which noise hides each; the table has them in another order.
+
+    Means over twelve draws of noise.
+    """
+    values = np.exp(-(((np.arange(121) - 50) / 30) ** 2))
+    real = np.round(values * RECORDS / values.sum()).astype(int)
+    domain, one = Domain.coded({"c": 121, "d": 2}), ("c",)
+    rng = np.random.default_rng(6)
+
+    def off(earlier):
+        counts = real + rng.normal(0, 80, 121)
+        noisy_counts = [(counts, np.full(121, 80.0**2))]
+        if earlier is not None:
+            codes = np.repeat(np.arange(121), earlier)
+            table = Table.from_codes(domain, np.column_stack([codes, codes % 2]))
+            noisy_counts, _ = EarlierTable(table).average([one], noisy_counts, RECORDS)
+        return np.abs(denoise(noisy_counts, RECORDS)[0][0] - real).sum()
+
+    alone = np.mean([off(None) for _ in range(12)])
+    assert np.mean([off(rng.permutation(real)) for _ in range(12)]) < 1.1 * alone
+    assert np.mean([off(real) for _ in range(12)]) < 0.7 * alone
 
 
 def test_few_pairs_tell_a_table_that_is_right_from_one_that_is_wrong():

@@ -118,20 +118,34 @@ def test_counts_without_structure_lose_little_accuracy():
     for _ in range(5):
         counts = rng.uniform(0, 1000, 64)
         noisy = counts + rng.normal(0, 20, 64)
-        means, _ = sticky_levels(noisy, np.full(len(noisy), 400.0))
+        means, _, _ = sticky_levels(noisy, np.full(len(noisy), 400.0))
         ratios.append(np.abs(means - counts).sum() / np.abs(noisy - counts).sum())
     assert np.mean(ratios) < 1.2
 
 
 def test_noise_that_is_small_beside_the_distance_of_the_levels_leaves_counts_as_they_are():
     counts = np.random.default_rng(5).uniform(0, 1e6, 2000)
-    means, variances = sticky_levels(counts, np.full(len(counts), 1e-4))
+    means, variances, _ = sticky_levels(counts, np.full(len(counts), 1e-4))
     assert np.abs(means - counts).max() < 0.05
     assert variances.max() < 1e-3
 
 
 def test_thousands_of_values_have_few_levels():
     counts = np.arange(3000) % 7 * 10.0
-    means, variances = sticky_levels(counts + np.random.default_rng(4).normal(0, 1, 3000), np.ones(3000))
+    means, variances, _ = sticky_levels(counts + np.random.default_rng(4).normal(0, 1, 3000), np.ones(3000))
     assert np.isfinite(means).all()
     assert variances.min() >= 0
+
+
+def test_the_likelihood_of_counts_prefers_the_order_in_which_they_are_smooth():
+    """Of one level it is the likelihood of normal noise around this level, less what was learned of it."""
+    rng = np.random.default_rng(8)
+    counts = np.repeat([400.0, 20.0, 900.0, 100.0], 25)
+    noise = rng.normal(0, 30, 100)
+    told = [
+        sticky_levels(order + noise, np.full(100, 900.0))[-1] for order in (counts, rng.permutation(counts))
+    ]
+    assert told[0] > told[1] + 50
+    even = rng.normal(500, 30, 100)
+    known = float(-0.5 * ((even - even.mean()) ** 2 / 900 + np.log(900)).sum())
+    assert known - 15 < sticky_levels(even, np.full(100, 900.0))[-1] < known + 5
