@@ -213,7 +213,7 @@ class Rows:
         step = max(1, -(-self.count // count))
         return self._texts([*self.places], f"WHERE rowid % {step} = 0")
 
-    def sought(self, key: str, keys: NDArray[np.object_]) -> dict[str, NDArray[np.object_]]:
+    def cells_of_keys(self, key: str, keys: NDArray[np.object_]) -> dict[str, NDArray[np.object_]]:
         """The cells of the row of each of these keys as `sample` gives them; None for a key of no row."""
         self.connection.register("keys", {"k": keys, "place": np.arange(len(keys))})
         rows = f"RIGHT JOIN keys ON {as_key(f'c{self.places[key]}')} = {as_key('keys.k')} ORDER BY place"

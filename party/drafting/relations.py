@@ -226,7 +226,7 @@ def _within(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) 
         cells = child.sample(_BOUNDS_SAMPLE)
     rows = Rows.of(sources[parent.name], {link.key, *above})
     with rows.connection:
-        others = rows.sought(link.key, cells[link.foreign])
+        others = rows.cells_of_keys(link.key, cells[link.foreign])
     return columns_around(order, cells[order.name], above, others)
 
 
