@@ -92,9 +92,10 @@ class Domain:
                 )
         rules: tuple[Rule, ...] = ()
         if stated is not None:
-            from .rules import read_rules
+            from .rules import read_rules, with_bounds
 
             rules = read_rules(stated)
+            columns = [one if isinstance(one, Unmodelled) else with_bounds(one, rules) for one in columns]
         return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),

@@ -129,8 +129,8 @@ class Draft:
                 )
         for name in map(self._known_name, names):
             del self.entries[name]
-        self.suggested_rules = [rule for rule in self.suggested_rules if not _names(rule) & {*names}]
-        self.rules = [rule for rule in self.rules if not _names(rule) & {*names}]
+        self.suggested_rules = [rule for rule in self.suggested_rules if not names_in(rule) & {*names}]
+        self.rules = [rule for rule in self.rules if not names_in(rule) & {*names}]
 
     def confirm(self, *names: str) -> None:
         """States that entries are public knowledge, as they stand.
@@ -235,7 +235,7 @@ def _check_entry(name: str, entry: Any) -> Any:
     return form
 
 
-def _names(rule: Mapping[str, Any]) -> set[str]:
+def names_in(rule: Mapping[str, Any]) -> set[str]:
     """All texts in a rule, the names of its columns among them."""
 
     def texts(form: Any) -> Iterable[str]:

@@ -109,8 +109,8 @@ class Profile:
         return replace(self._of(~found), blanks=listed)
 
     def without_padding(self) -> Profile:
-        """The same column without blanks around its texts; itself if there are none."""
-        stripped = [text.strip() for text in self.texts]
+        """The same column without blanks around its texts, if these are more than blanks; itself if so."""
+        stripped = [text.strip() or text for text in self.texts]
         if stripped == self.texts.tolist():
             return self
         places = {text: place for place, text in enumerate(dict.fromkeys(stripped))}

@@ -20,7 +20,7 @@ from ...common.files.writing import write_text
 from ...common.forms.toml_file import as_toml, section_of, toml_key
 from ..sources.source import SUFFIXES, FileSource, suffix_of
 from ..sources.sql import as_key
-from .draft import Draft
+from .draft import Draft, names_in
 from .following import columns_around, dates_of
 from .inference import draft_rows
 from .profile import Rows
@@ -206,7 +206,9 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
             for column, entry in draft.entries.items()
             if column not in (*others, *inward)
         }
-        draft = replace(draft, entries=entries, suggested_rules=())
+        bound = {*keys, *others, *inward}
+        rules = [rule for rule in draft.suggested_rules if not names_in(rule) & bound]
+        draft = replace(draft, entries=entries, suggested_rules=rules)
         found.append(Drafted(name, source.name, rows[name], draft, own, inward))
     drafts = {one.name: one for one in found}
     bound = [

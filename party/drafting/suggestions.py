@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice, permutations, product
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ _MOST_RULED_COLUMNS = 200
 
 _MOST_SUMMED = 50
 """Sums are looked for among so many columns of numbers, whose triples are more."""
+
+_BESIDE, _NICE = 1.25, (1.0, 2.0, 5.0, 10.0)
+"""Limits of numbers are so many times beyond what rows hold, and one of these times a power of ten."""
+
+_BEYOND = 0.02
+"""Limits matter if so large a share of the other rows is beyond."""
 
 _RNG_SEED = 1
 
@@ -94,6 +101,7 @@ def suggested_rules(
         *determined[:_MOST_RULES],
         *_impossible_categories(labels, explained),
         *_impossible_numbers(attributes, numbers),
+        *_limits({name: found for name, found in numbers.items() if _is_plain(attributes[name])}, labels),
         *_missing_when(labels, numbers),
         *_at_most({name: found for name, found in numbers.items() if name not in summed}),
         *sums[:_MOST_RULES],
@@ -210,6 +218,56 @@ def _impossible_numbers(
         expected = positive[0].mean() * positive[1].sum()
         if expected >= _EXPECTED and (positive[0] & positive[1]).sum() <= (1 - _SHARE_KEEPING) * expected:
             yield {"impossible": {name: {"above": 0}, other: {"above": 0}}}
+
+
+def _is_plain(attribute: Attribute) -> bool:
+    return isinstance(attribute, NumericAttribute) and not attribute.texts
+
+
+def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+    """Numbers that are far from those of other rows for some categories, such as the values of one test."""
+    found = []
+    small = {name: one for name, one in labels.items() if 1 < len(one.values) <= _COMBINED_VALUES_MOST}
+    for (name, values), (other, one) in product(numbers.items(), small.items()):
+        known = ~np.isnan(values)
+        listed: dict[tuple[str, float], list[Any]] = {}
+        share: dict[tuple[str, float], float] = {}
+        for place, value in enumerate(one.values):
+            rows = known & (one.codes == place)
+            if rows.sum() < LEAST_ROWS:
+                continue
+            own, rest = values[rows], values[known & ~rows]
+            ends = np.quantile(own, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
+            for key, bound in (("below", _round_down(ends[0])), ("above", _round_up(ends[1]))):
+                beyond = (rest < bound if key == "below" else rest > bound).mean() if len(rest) else 0.0
+                kept = (own >= bound if key == "below" else own <= bound).mean()
+                if bound > 0 and beyond >= _BEYOND and kept >= _SHARE_KEEPING:
+                    listed.setdefault((key, bound), []).append(value or None)
+                    share[key, bound] = max(beyond, share.get((key, bound), 0.0))
+        found += [
+            (share[key, bound], {"impossible": {other: values_, name: {key: bound}}})
+            for (key, bound), values_ in listed.items()
+        ]
+    for _, rule in sorted(found, key=lambda each: -each[0])[:_MOST_RULES]:
+        yield rule
+
+
+def _round_up(number: float) -> float:
+    """The next of 1, 2, 5, 10, 20, ... beyond a positive number, with some room; 0 for others."""
+    if number <= 0:
+        return 0.0
+    wide = number * _BESIDE
+    power = 10.0 ** math.floor(math.log10(wide))
+    return float(f"{next(nice * power for nice in _NICE if nice * power >= wide):g}")
+
+
+def _round_down(number: float) -> float:
+    """The next of these below a positive number, with some room; 0 for others."""
+    if number <= 0:
+        return 0.0
+    wide = number / _BESIDE
+    power = 10.0 ** math.floor(math.log10(wide))
+    return float(f"{next(nice * power for nice in reversed(_NICE) if nice * power <= wide):g}")
 
 
 def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:

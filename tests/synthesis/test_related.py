@@ -348,10 +348,12 @@ def test_order_is_that_of_cells_of_any_spelling(seeded):
 
 def test_warns_of_columns_that_too_few_people_share():
     data = patients()
-    data["stays"]["ward"] = [f"w{place}" for place in range(len(data["stays"]))]
+    # Texts without a form in common, which would be names.
+    letters = str.maketrans("0123456789", "abcdefghij")
+    data["stays"]["ward"] = [str(7 * place).translate(letters) for place in range(len(data["stays"]))]
     with pytest.warns(dpmosaic.MosaicWarning, match="stays: .*ward"):
         made = release(data, domain={"patients": DOMAINS["patients"]}, anyway=True, seed=2)
-    assert "ward" not in made.tables["stays"] or made.tables["stays"]["ward"].nunique() == 1
+    assert not {*made.tables["stays"].get("ward", [])} & {*data["stays"]["ward"]}
 
 
 def test_order_names_tables():

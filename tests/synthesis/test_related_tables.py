@@ -175,7 +175,7 @@ BAD = {
         "expected columns with different texts",
     ),
     "a type that no release holds": (
-        {"data": changed(stays=lambda rows: rows.assign(x=pd.to_timedelta(1, unit="D"))), "domain": None},
+        {"data": changed(stays=lambda rows: rows.assign(x=1 + 2j)), "domain": None},
         "column 'x': expected booleans, numbers",
     ),
     "a table that is none": ({"data": patients() | {"codes": 3}}, "codes: expected a data frame or the path"),

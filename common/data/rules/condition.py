@@ -87,13 +87,24 @@ class Condition:
                 f"rules: {self.column!r} has no category, atom or missing value that a rule lists; add it to "
                 "the domain or fix the rule"
             )
-        for key, text in self.compared:
-            bound = _bound(text)
+        for _, text in self.compared:
             if np.isnan(reached).all() or isinstance(attribute, DateAttribute) is not isinstance(text, str):
                 raise DataError(
                     f"rules: {self.column!r} is compared with something else than it holds; compare numbers "
                     "with numbers and dates with dates, or list categories"
                 )
+        if divided := self.inside_bins(attribute):
+            raise DataError(
+                f"rules: the bound {divided[0]} of {self.column!r} lies inside a bin; declare it as an atom "
+                "or an edge, or choose another"
+            )
+
+    def inside_bins(self, attribute: Attribute) -> tuple[float | str, ...]:
+        """The bounds that lie inside a bin, so that its code does not tell whether the condition holds."""
+        reached = extent(attribute)
+        found = []
+        for key, text in self.compared:
+            bound = _bound(text)
             if key in ("equal", "not"):
                 divided = (
                     (reached[:, 0] <= bound) & (reached[:, 1] >= bound) & (reached[:, 0] < reached[:, 1])
@@ -101,10 +112,8 @@ class Condition:
             else:
                 divided = np.logical_xor(*_COMPARED[key](reached, bound).T)
             if divided.any():
-                raise DataError(
-                    f"rules: the bound {text} of {self.column!r} lies inside a bin; declare it as an atom "
-                    "or an edge, or choose another"
-                )
+                found.append(text)
+        return tuple(found)
 
     def of_codes(self, attribute: Attribute) -> Mask:
         """For each code whether it holds, shape (size,)."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
+from ..attributes.attribute import Attribute
+from ..attributes.numeric import NumericAttribute, is_number
 from .condition import Condition
 from .plain import absent_codes
 from .rule import Codes, Mask, Rule, check_columns
@@ -113,6 +115,27 @@ class NullWhen(Rule):
     @property
     def _missing(self) -> Condition:
         return Condition(self.column, listed=(None,))
+
+
+def with_bounds(attribute: Attribute, rules: Iterable[Rule]) -> Attribute:
+    """The attribute, in which each number that rules compare it with has a code of its own.
+
+    Only if a release chooses its bins; of others the edges are stated, and so are such numbers.
+    """
+    if not isinstance(attribute, NumericAttribute) or not attribute.open:
+        return attribute
+    conditions = (
+        one
+        for rule in rules
+        if isinstance(rule, Impossible | NullWhen)
+        for one in rule.conditions
+        if one.column == attribute.name and all(is_number(bound) for _, bound in one.compared)
+    )
+    found = {float(bound) for one in conditions for bound in one.inside_bins(attribute)}
+    if attribute.lattice is not None:
+        steps = np.array(sorted(found))
+        found = {*attribute.lattice.values(attribute.lattice.last_to(steps)).tolist()}
+    return replace(attribute, atoms=tuple(sorted({*attribute.atoms, *found}))) if found else attribute
 
 
 def read_conditions(form: object) -> tuple[Condition, ...]:

@@ -323,3 +323,35 @@ def test_other_categories_together_determine_nothing():
 
 def test_a_list_of_rules_is_read_without_a_domain():
     assert read_rules([{"at_most": ["a", "b"]}])[0].columns == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("more", "condition", "atoms"),
+    [
+        ({"scale": "symlog"}, {"above": 20}, (20.0,)),
+        ({"scale": "log", "min": 1}, {"at_least": 20, "below": 33.3}, (20.0, 33.3)),
+        ({"scale": "symlog", "integer": True, "max": 100_000}, {"above": 20_000.5}, (20_000.0,)),
+        ({"scale": "symlog", "decimals": 2}, {"not": 20}, (20.0,)),
+        ({"scale": "symlog"}, {"above": 5_000_000}, ()),
+        ({"integer": True}, {"above": 20}, ()),
+    ],
+)
+def test_a_bound_of_a_number_whose_bins_a_release_chooses_gets_a_code_where_it_needs_one(
+    more, condition, atoms
+):
+    number = {"type": "numeric", "min": 0, "max": 1000, "bins": "auto"} | more
+    form = {
+        "attributes": {"test": ["a", "b"], "value": number},
+        "rules": [{"impossible": {"test": ["a"], "value": condition}}],
+    }
+    domain = Domain.from_json(form)
+    assert domain["value"].atoms == atoms
+    assert Domain.from_json(domain.to_json()) == domain
+    # Each code keeps the rule or breaks it, whatever value it stands for.
+    codes = np.arange(domain["value"].size)
+    forbidden = domain.rules[0].forbids(domain, {"test": np.zeros_like(codes), "value": codes})
+    values = domain["value"].decode(codes, np.random.default_rng(1))
+    (met,) = condition.items() if len(condition) == 1 else (None,)
+    if met is not None:
+        told = {"above": values > met[1], "not": values != met[1]}[met[0]]
+        assert (forbidden == told).all()

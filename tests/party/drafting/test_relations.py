@@ -221,6 +221,18 @@ def test_what_comes_after_another_column_is_no_order(folder):
     assert {table.name: table.order for table in draft_folder(folder)}["stays"] == "admitted"
 
 
+def test_suggestions_of_a_table_are_kept_and_name_no_key(folder, tmp_path):
+    rng = np.random.default_rng(4)
+    stays = pd.DataFrame({"stay_id": range(600), "patient_id": rng.integers(1, 4, 600)})
+    stays["ward"] = np.where(stays["patient_id"] == 1, "a", "b")
+    stays["days"] = np.where(stays["ward"] == "a", 2, 40) + rng.integers(0, 3, 600)
+    stays["paid"] = stays["days"] * 100 + rng.integers(0, 50, 600)
+    stays.to_csv(folder / "stays.csv", index=False)
+    (drafted,) = (table for table in draft_folder(folder) if table.name == "stays")
+    assert {"impossible": {"ward": ["a"], "paid": {"above": 1000.0}}} in drafted.draft.suggested_rules
+    assert not any("patient_id" in str(rule) for rule in drafted.draft.suggested_rules)
+
+
 def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"expected tables in .*found none"):
         draft_folder(tmp_path)

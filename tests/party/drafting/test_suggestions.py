@@ -83,6 +83,29 @@ def test_amounts_of_which_one_is_always_zero_are_suggested():
     assert {"impossible": {"gain": {"above": 0}, "loss": {"above": 0}}} in suggested(columns)
 
 
+def test_limits_of_numbers_are_suggested_for_categories_that_are_far_from_the_others():
+    """With room, at round numbers; none for a category that reaches as far as the others."""
+    test = np.arange(N) % 4
+    value = np.choose(
+        test,
+        [
+            RNG.uniform(3.1, 6, N),
+            RNG.uniform(0.4, 2.2, N),
+            RNG.uniform(70, 300, N),
+            (np.arange(N) // 4) % 300,
+        ],
+    )
+    entry = {"type": "numeric", "min": 0, "max": 500, "bins": "auto", "scale": "symlog", "decimals": 2}
+    found = suggested({"test": labels(test, "t"), "value": (entry, value.round(2))})
+    assert sorted(found, key=str) == [
+        {"impossible": {"test": ["t0"], "value": {"above": 10.0}}},
+        {"impossible": {"test": ["t0"], "value": {"below": 2.0}}},
+        {"impossible": {"test": ["t1"], "value": {"above": 5.0}}},
+        {"impossible": {"test": ["t2"], "value": {"below": 50.0}}},
+    ]
+    assert not suggested({"test": labels(test, "t"), "value": (entry, RNG.permutation(value.round(2)))})
+
+
 def test_inequalities_and_sums_of_numbers_are_suggested():
     start, length = RNG.integers(0, 500, N), RNG.integers(1, 400, N)
     columns = {
