@@ -206,8 +206,8 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
             for column, entry in draft.entries.items()
             if column not in (*others, *inward)
         }
-        bound = {*keys, *others, *inward}
-        rules = [rule for rule in draft.suggested_rules if not names_in(rule) & bound]
+        binding = {*keys, *others, *inward}
+        rules = [rule for rule in draft.suggested_rules if not names_in(rule) & binding]
         draft = replace(draft, entries=entries, suggested_rules=rules)
         found.append(Drafted(name, source.name, rows[name], draft, own, inward))
     drafts = {one.name: one for one in found}
