@@ -40,7 +40,7 @@ _MOST_RULED_COLUMNS = 200
 _MOST_SUMMED = 50
 """Sums are looked for among so many columns of numbers, whose triples are more."""
 
-_BESIDE, _NICE = 1.25, (1.0, 2.0, 5.0, 10.0)
+_ROOM_BEYOND, _NICE = 1.25, (1.0, 2.0, 5.0, 10.0)
 """Limits of numbers are so many times beyond what rows hold, and one of these times a power of ten."""
 
 _BEYOND = 0.02
@@ -256,7 +256,7 @@ def _round_up(number: float) -> float:
     """The next of 1, 2, 5, 10, 20, ... beyond a positive number, with some room; 0 for others."""
     if number <= 0:
         return 0.0
-    wide = number * _BESIDE
+    wide = number * _ROOM_BEYOND
     power = 10.0 ** math.floor(math.log10(wide))
     return float(f"{next(nice * power for nice in _NICE if nice * power >= wide):g}")
 
@@ -265,7 +265,7 @@ def _round_down(number: float) -> float:
     """The next of these below a positive number, with some room; 0 for others."""
     if number <= 0:
         return 0.0
-    wide = number / _BESIDE
+    wide = number / _ROOM_BEYOND
     power = 10.0 ** math.floor(math.log10(wide))
     return float(f"{next(nice * power for nice in reversed(_NICE) if nice * power <= wide):g}")
 
