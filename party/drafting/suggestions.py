@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice, permutations, product
+from itertools import combinations, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,11 @@ _MOST_SUMMED = 50
 _ROOM_BEYOND, _NICE = 1.25, (1.0, 2.0, 5.0, 10.0)
 """Limits of numbers are so many times beyond what rows hold, and one of these times a power of ten."""
 
-_BEYOND = 0.02
-"""Limits matter if so large a share of the other rows is beyond."""
+_BEYOND, _LEAST_BOUND = 0.02, 1e-12
+"""Limits matter if so large a share of the other rows is beyond, and are at least so large."""
+
+_RANKS = 64
+"""By so many ranks of a number is seen where limits may matter."""
 
 _RNG_SEED = 1
 
@@ -228,46 +231,64 @@ def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Ite
     """Numbers that are far from those of other rows for some categories, such as the values of one test."""
     found = []
     small = {name: one for name, one in labels.items() if 1 < len(one.values) <= _COMBINED_VALUES_MOST}
-    for (name, values), (other, one) in product(numbers.items(), small.items()):
-        known = ~np.isnan(values)
-        listed: dict[tuple[str, float], list[Any]] = {}
-        share: dict[tuple[str, float], float] = {}
-        for place, value in enumerate(one.values):
-            rows = known & (one.codes == place)
-            if rows.sum() < LEAST_ROWS:
-                continue
-            own, rest = values[rows], values[known & ~rows]
-            ends = np.quantile(own, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
-            for key, bound in (("below", _round_down(ends[0])), ("above", _round_up(ends[1]))):
-                beyond = (rest < bound if key == "below" else rest > bound).mean() if len(rest) else 0.0
-                kept = (own >= bound if key == "below" else own <= bound).mean()
-                if bound > 0 and beyond >= _BEYOND and kept >= _SHARE_KEEPING:
-                    listed.setdefault((key, bound), []).append(value or None)
-                    share[key, bound] = max(beyond, share.get((key, bound), 0.0))
-        found += [
-            (share[key, bound], {"impossible": {other: values_, name: {key: bound}}})
-            for (key, bound), values_ in listed.items()
-        ]
+    for name, values in numbers.items():
+        known = np.isfinite(values)
+        if known.sum() < LEAST_ROWS:
+            continue
+        ranks = np.searchsorted(np.quantile(values[known], np.arange(1, _RANKS) / _RANKS), values[known])
+        for other, one in small.items():
+            codes = one.codes[known]
+            listed: dict[tuple[str, float], list[Any]] = {}
+            share: dict[tuple[str, float], float] = {}
+            for place in _apart(ranks, codes, len(one.values)):
+                own, rest = values[known][codes == place], values[known][codes != place]
+                ends = np.quantile(own, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
+                for key, bound in (("below", _round_down(ends[0])), ("above", _round_up(ends[1]))):
+                    beyond = (rest < bound if key == "below" else rest > bound).mean()
+                    kept = (own >= bound if key == "below" else own <= bound).mean()
+                    if bound > 0 and beyond >= _BEYOND and kept >= _SHARE_KEEPING:
+                        listed.setdefault((key, bound), []).append(one.values[place] or None)
+                        share[key, bound] = max(beyond, share.get((key, bound), 0.0))
+            found += [
+                (share[key, bound], {"impossible": {other: values_, name: {key: bound}}})
+                for (key, bound), values_ in listed.items()
+            ]
     for _, rule in sorted(found, key=lambda each: -each[0])[:_MOST_RULES]:
         yield rule
 
 
+def _apart(ranks: NDArray[np.int64], codes: NDArray[np.int64], count: int) -> list[int]:
+    """The codes of enough rows beyond whose ranks, on one side, many of the other rows may lie."""
+    cells = np.bincount(codes * _RANKS + ranks, minlength=count * _RANKS).reshape(count, _RANKS)
+    sizes = cells.sum(axis=1)
+    enough = np.flatnonzero((sizes >= LEAST_ROWS) & (sizes < len(codes)))
+    found = []
+    for place in enough.tolist():
+        reached = np.cumsum(cells[place]) / sizes[place]
+        low, high = np.searchsorted(reached, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
+        rest = (cells.sum(axis=0) - cells[place]) / (len(codes) - sizes[place])
+        # A rank that both have may lie beyond the bound.
+        if max(rest[: low + 1].sum(), rest[high:].sum()) >= _BEYOND:
+            found.append(place)
+    return found
+
+
 def _round_up(number: float) -> float:
     """The next of 1, 2, 5, 10, 20, ... beyond a positive number, with some room; 0 for others."""
-    if number <= 0:
-        return 0.0
     wide = number * _ROOM_BEYOND
+    if wide < _LEAST_BOUND:
+        return 0.0
     power = 10.0 ** math.floor(math.log10(wide))
-    return float(f"{next(nice * power for nice in _NICE if nice * power >= wide):g}")
+    return float(f"{next((nice * power for nice in _NICE if nice * power >= wide), 20 * power):g}")
 
 
 def _round_down(number: float) -> float:
     """The next of these below a positive number, with some room; 0 for others."""
-    if number <= 0:
-        return 0.0
     wide = number / _ROOM_BEYOND
+    if wide < _LEAST_BOUND:
+        return 0.0
     power = 10.0 ** math.floor(math.log10(wide))
-    return float(f"{next(nice * power for nice in reversed(_NICE) if nice * power <= wide):g}")
+    return float(f"{next((nice * power for nice in reversed(_NICE) if nice * power <= wide), power / 2):g}")
 
 
 def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
