@@ -84,17 +84,27 @@ STAMPS = {
 }
 
 
+def readings(learned, tmp_path, rows):
+    """The column x as learned and as drafted."""
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    drafted = read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"])
+    return learned(rows).columns["x"].reading, drafted
+
+
+def assert_times_come_back(attribute, cells, written):
+    """What is read of these cells is written so."""
+    assert isinstance(attribute, DateAttribute)
+    times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
+    assert not unreadable.any()
+    assert attribute.moments.texts_of(times).tolist() == written
+
+
 @pytest.mark.parametrize("kind", STAMPS)
 def test_timestamps_of_programs_come_back_as_they_write_them(learned, tmp_path, kind):
     cells = [STAMPS[kind](time) for time in TIMES]
     rows = pd.DataFrame({"x": cells, "y": ["a", "b"] * (ROWS // 2)})
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    drafted = read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"])
-    for attribute in (learned(rows).columns["x"].reading, drafted):
-        assert isinstance(attribute, DateAttribute)
-        times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
-        assert not unreadable.any()
-        assert attribute.moments.texts_of(times).tolist() == cells
+    for attribute in readings(learned, tmp_path, rows):
+        assert_times_come_back(attribute, cells, cells)
 
 
 @pytest.mark.parametrize("text", ["5+", "unknown answer", "other", "S"])
@@ -158,15 +168,8 @@ def test_months_in_more_languages_are_dates(learned, tmp_path, month):
     names = next(months for months in CALENDARS if months[0] == month)
     cells = [f"{time.day} {names[time.month - 1]} {time.year}" for time in TIMES]
     rows = pd.DataFrame({"x": cells, "y": "a"})
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    for attribute in (
-        learned(rows).columns["x"].reading,
-        read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"]),
-    ):
-        assert isinstance(attribute, DateAttribute)
-        times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
-        assert not unreadable.any()
-        assert attribute.moments.texts_of(times).tolist() == cells
+    for attribute in readings(learned, tmp_path, rows):
+        assert_times_come_back(attribute, cells, cells)
 
 
 def accounting(amount):
@@ -203,9 +206,7 @@ def test_numbers_come_back_as_programs_write_them(learned, tmp_path, kind):
     cells = [NUMBERS[kind](number) for number in np.random.default_rng(6).normal(0.4, 1, ROWS).tolist()]
     cells = [cell for cell in cells if cell != "-.00"]
     rows = pd.DataFrame({"x": cells, "y": "a"})
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    drafted = read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"])
-    for attribute in (learned(rows).columns["x"].reading, drafted):
+    for attribute in readings(learned, tmp_path, rows):
         assert isinstance(attribute, NumericAttribute)
         read, unreadable = read_numbers("x", cells, attribute.format)
         assert not unreadable.any()
@@ -217,13 +218,8 @@ def test_numbers_come_back_as_programs_write_them(learned, tmp_path, kind):
 def test_dates_among_blanks_are_dates(learned, tmp_path, blanks, form):
     cells = [blanks.format(f"{time:{form}}") for time in TIMES]
     rows = pd.DataFrame({"x": cells, "y": "a"})
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    drafted = read_entry("x", draft_file(tmp_path / "rows.csv").entries["x"])
-    for attribute in (learned(rows).columns["x"].reading, drafted):
-        assert isinstance(attribute, DateAttribute)
-        times, unreadable = attribute.moments.read("x", np.array(cells, dtype=object))
-        assert not unreadable.any()
-        assert attribute.moments.texts_of(times).tolist() == [cell.strip() for cell in cells]
+    for attribute in readings(learned, tmp_path, rows):
+        assert_times_come_back(attribute, cells, [cell.strip() for cell in cells])
 
 
 def test_numbers_with_two_units_of_one_letter_count_as_the_nearest(learned):
