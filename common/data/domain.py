@@ -92,10 +92,10 @@ class Domain:
                 )
         rules: tuple[Rule, ...] = ()
         if stated is not None:
-            from .rules import read_rules, with_bounds
+            from .rules import read_rules, with_atoms
 
             rules = read_rules(stated)
-            columns = [one if isinstance(one, Unmodelled) else with_bounds(one, rules) for one in columns]
+            columns = [one if isinstance(one, Unmodelled) else with_atoms(one, rules) for one in columns]
         return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),

@@ -134,7 +134,7 @@ class PeopleCertificate(SignedRecord):
             before: what was found out before them.
         """
         parts = (*before, *(part_of(table, OF_RECORDS, one) for table, one in certificates.items()))
-        labels = labels_of(certificates.values())
+        labels = _reasons(certificates.values())
         spent = sum((part.zcdp_rho for part in parts), Fraction(0))
         adjacency = next(iter(certificates.values())).plan.spec.adjacency
         unit = PrivacyUnit(Adjacency.named(adjacency), ALL_ROWS).in_words
@@ -142,7 +142,7 @@ class PeopleCertificate(SignedRecord):
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})
 
 
-def labels_of(certificates: Collection[Certificate]) -> tuple[str, ...]:
+def _reasons(certificates: Collection[Certificate]) -> tuple[str, ...]:
     """Why releases are not private; columns that nobody has reviewed are in those of several tables."""
     unreviewed = dict.fromkeys(name for one in certificates for name in one.plan.unreviewed)
     others = dict.fromkeys(

@@ -83,7 +83,8 @@ def columns_around(
 ) -> tuple[str, str]:
     """Between which columns of the table above dates lie in nearly all rows; empty for no bound.
 
-    Of several the nearest. The first one is in all rows, and says more of when they are than they do.
+    Of several the nearest. The one before them is in nearly all rows, and mostly near: one from which they
+    are as far as from each other says little of when they are.
 
     Args:
         order: the dates.

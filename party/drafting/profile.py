@@ -109,7 +109,7 @@ class Profile:
         return replace(self._of(~found), blanks=listed)
 
     def without_padding(self) -> Profile:
-        """The same column without blanks around its texts, if these are more than blanks; itself if so."""
+        """The same column without blanks around texts that are more than these; itself if there are none."""
         stripped = [text.strip() or text for text in self.texts]
         if stripped == self.texts.tolist():
             return self

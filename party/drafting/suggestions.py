@@ -229,32 +229,35 @@ def _is_plain(attribute: Attribute) -> bool:
 
 def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
     """Numbers that are far from those of other rows for some categories, such as the values of one test."""
-    found = []
+    found: dict[tuple[str, str, str, float], list[Any]] = {}
+    shares: dict[tuple[str, str, str, float], float] = {}
     small = {name: one for name, one in labels.items() if 1 < len(one.values) <= _COMBINED_VALUES_MOST}
     for name, values in numbers.items():
         known = np.isfinite(values)
-        if known.sum() < LEAST_ROWS:
+        held = values[known]
+        if len(held) < LEAST_ROWS:
             continue
-        ranks = np.searchsorted(np.quantile(values[known], np.arange(1, _RANKS) / _RANKS), values[known])
+        ranks = np.searchsorted(np.quantile(held, np.arange(1, _RANKS) / _RANKS), held)
         for other, one in small.items():
             codes = one.codes[known]
-            listed: dict[tuple[str, float], list[Any]] = {}
-            share: dict[tuple[str, float], float] = {}
             for place in _apart(ranks, codes, len(one.values)):
-                own, rest = values[known][codes == place], values[known][codes != place]
-                ends = np.quantile(own, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
-                for key, bound in (("below", _round_down(ends[0])), ("above", _round_up(ends[1]))):
-                    beyond = (rest < bound if key == "below" else rest > bound).mean()
-                    kept = (own >= bound if key == "below" else own <= bound).mean()
-                    if bound > 0 and beyond >= _BEYOND and kept >= _SHARE_KEEPING:
-                        listed.setdefault((key, bound), []).append(one.values[place] or None)
-                        share[key, bound] = max(beyond, share.get((key, bound), 0.0))
-            found += [
-                (share[key, bound], {"impossible": {other: values_, name: {key: bound}}})
-                for (key, bound), values_ in listed.items()
-            ]
-    for _, rule in sorted(found, key=lambda each: -each[0])[:_MOST_RULES]:
-        yield rule
+                for key, bound, share in _bounds(held[codes == place], held[codes != place]):
+                    limit = name, other, key, bound
+                    found.setdefault(limit, []).append(one.values[place] or None)
+                    shares[limit] = max(share, shares.get(limit, 0.0))
+    for limit in sorted(found, key=lambda one: -shares[one])[:_MOST_RULES]:
+        name, other, key, bound = limit
+        yield {"impossible": {other: found[limit], name: {key: bound}}}
+
+
+def _bounds(own: Numbers, rest: Numbers) -> Iterator[tuple[str, float, float]]:
+    """Bounds that the rows of a category keep, and the share of the others that are beyond: of many alone."""
+    ends = np.quantile(own, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
+    for key, bound in (("below", _round_down(ends[0])), ("above", _round_up(ends[1]))):
+        share = float((rest < bound if key == "below" else rest > bound).mean())
+        kept = (own >= bound if key == "below" else own <= bound).mean()
+        if bound > 0 and share >= _BEYOND and kept >= _SHARE_KEEPING:
+            yield key, bound, share
 
 
 def _apart(ranks: NDArray[np.int64], codes: NDArray[np.int64], count: int) -> list[int]:

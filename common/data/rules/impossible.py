@@ -117,7 +117,7 @@ class NullWhen(Rule):
         return Condition(self.column, listed=(None,))
 
 
-def with_bounds(attribute: Attribute, rules: Iterable[Rule]) -> Attribute:
+def with_atoms(attribute: Attribute, rules: Iterable[Rule]) -> Attribute:
     """The attribute, in which each number that rules compare it with has a code of its own.
 
     Only if a release chooses its bins; of others the edges are stated, and so are such numbers.

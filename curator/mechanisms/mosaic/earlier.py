@@ -180,11 +180,11 @@ class EarlierTable:
             noise, share = float(variances.mean()), freedom(start.shape)
             near.append(Component(_profile(roots), values - start, noise, share))
             even = Component(_profile(np.ones_like(roots)), near[-1].away, noise, share)
-            far.append(float(np.logaddexp.reduce(even.log_likelihood(scales) + _FAR)))
+            others = [float(np.logaddexp.reduce(even.log_likelihood(scales) + _FAR))]
             if not is_short(values):
                 # As they would be estimated without this table.
-                chain = share * sticky_levels(values, variances)[-1]
-                far[-1] = float(np.logaddexp(far[-1], chain)) - math.log(2)
+                others.append(share * sticky_levels(values, variances)[-1])
+            far.append(float(np.logaddexp.reduce(others)) - math.log(len(others)))
             floors.append(self._sampling(clique, start, records))
         logs = [component.log_likelihood(scales) for component in near]
         ratios = [
