@@ -138,7 +138,7 @@ def draft_rows(
         if not attributes:
             raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
         sample = rows.sample(_RULES_SAMPLE)
-        texts = {name: labels_of(sample[name]) for name in attributes}
+        texts = {name: labels_of(sample[name], one) for name, one in attributes.items()}
         remarks += [
             (name, f"it and {other!r} determine each other: one of them can be dropped")
             for name, other in equivalent_columns(texts)

@@ -222,7 +222,7 @@ class Rows:
     def _texts(self, names: Sequence[str], which: str) -> dict[str, NDArray[np.object_]]:
         cells = ", ".join(f"c{self.places[name]}::VARCHAR AS c{self.places[name]}" for name in names)
         found = self.source.query(self.connection, f"SELECT {cells} FROM rows {which}")
-        return {name: np.ma.filled(found[f"c{self.places[name]}"].astype(object), None) for name in names}
+        return {name: np.array(found[f"c{self.places[name]}"].tolist(), dtype=object) for name in names}
 
     def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
         absent = "nan" if kind in FLOATS else ""

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.rules.plain import plain
 from ...common.data.values import text_of
 
 LEAST_ROWS = 100
@@ -59,7 +61,7 @@ class Labels:
     """A column of categories.
 
     Attributes:
-        values: the different values.
+        values: the different ones, as rules list them; None if missing.
         codes: for each row the place of its value, shape (N,).
     """
 
@@ -72,11 +74,18 @@ class Labels:
         return np.bincount(self.codes, minlength=len(self.values))
 
 
-def labels_of(cells: NDArray[Any]) -> Labels:
-    """The cells of a column as categories, a missing value being the empty text; shape (N,)."""
-    texts = [text_of(cell) for cell in np.ma.filled(cells.astype(object), None).tolist()]
-    values, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
-    return Labels(tuple(values.tolist()), codes)
+def labels_of(cells: NDArray[Any], attribute: Attribute | None = None) -> Labels:
+    """The cells of a column as categories; shape (N,).
+
+    Args:
+        cells: as texts, None where they are missing.
+        attribute: of them, if rules may name them: those on yes and no say true and false.
+    """
+    if isinstance(attribute, BooleanAttribute):
+        cells = plain(attribute, cells)
+    texts = np.array([text_of(cell) for cell in cells.tolist()], dtype=object)
+    values, codes = np.unique(texts, return_inverse=True)
+    return Labels(tuple(value or None for value in values.tolist()), codes)
 
 
 def suggested_rules(
@@ -200,8 +209,8 @@ def _impossible_categories(
         expected = np.outer(a.counts, b.counts) / len(a.codes)
         suspicious = (cells <= (1 - _SHARE_KEEPING) * expected) & (expected >= _EXPECTED)
         for place in np.flatnonzero(suspicious.any(axis=1)):
-            with_it = [b.values[k] or None for k in np.flatnonzero(suspicious[place])]
-            rule = {"impossible": {name: [a.values[place] or None], other: with_it}}
+            with_it = [b.values[k] for k in np.flatnonzero(suspicious[place])]
+            rule = {"impossible": {name: [a.values[place]], other: with_it}}
             found.append((float(expected[place][suspicious[place]].sum()), rule))
     for _, rule in sorted(found, key=lambda one: -one[0])[:_MOST_RULES]:
         yield rule
@@ -243,7 +252,7 @@ def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Ite
             for place in _apart(ranks, codes, len(one.values)):
                 for key, bound, share in _bounds(held[codes == place], held[codes != place]):
                     limit = name, other, key, bound
-                    found.setdefault(limit, []).append(one.values[place] or None)
+                    found.setdefault(limit, []).append(one.values[place])
                     shares[limit] = max(share, shares.get(limit, 0.0))
     for limit in sorted(found, key=lambda one: -shares[one])[:_MOST_RULES]:
         name, other, key, bound = limit
@@ -306,7 +315,7 @@ def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) 
             share = np.bincount(one.codes, empty, len(one.values)) / np.maximum(one.counts, 1)
             always = share >= _SHARE_KEEPING
             if always.any() and (empty & ~always[one.codes]).sum() <= (1 - _SHARE_KEEPING) * empty.sum():
-                listed = [one.values[k] or None for k in np.flatnonzero(always)]
+                listed = [one.values[k] for k in np.flatnonzero(always)]
                 yield {"null": name, "when": {other: listed}, "only": True}
 
 

@@ -83,9 +83,11 @@ class Condition:
         """
         reached = extent(attribute)
         if not _are_listed(attribute, self.listed):
+            yes_or_no = isinstance(attribute, BooleanAttribute)
             raise DataError(
-                f"rules: {self.column!r} has no category, atom or missing value that a rule lists; add it to "
-                "the domain or fix the rule"
+                f"rules: {self.column!r} has no category, atom or missing value that a rule lists; "
+                + ("list true, false or, if it may be missing, null" if yes_or_no else "add it to the domain")
+                + ", or fix the rule"
             )
         for _, text in self.compared:
             if np.isnan(reached).all() or isinstance(attribute, DateAttribute) is not isinstance(text, str):

@@ -1,9 +1,12 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.drafting.inference import draft_file
 from dpmosaic.party.drafting.suggestions import labels_of, suggested_rules
+from dpmosaic.party.sources.checking import check_rows
+from dpmosaic.party.sources.source import open_source
 
 N = 2000
 RNG = np.random.default_rng(5)
@@ -18,7 +21,7 @@ def suggested(columns):
     """Rules for columns given as (entry, cells)."""
     domain = Domain.from_json({name: entry for name, (entry, _) in columns.items()})
     cells = {name: np.array(cells, dtype=object) for name, (_, cells) in columns.items()}
-    labels = {name: labels_of(column) for name, column in cells.items()}
+    labels = {name: labels_of(column, domain[name]) for name, column in cells.items()}
     found = suggested_rules({a.name: a for a in domain.attributes}, cells, labels)
     # Each is a rule of the domain that its rows keep.
     Domain.from_json({"attributes": domain.to_json(), "rules": found})
@@ -148,3 +151,29 @@ def test_suggestions_stand_beside_the_attributes_and_are_not_applied(tmp_path, r
     domain = Domain.from_json(form)
     assert domain.rules == ()
     assert "suggested_rules" not in domain.to_json()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("seed", range(6))
+def test_suggestions_are_rules_of_the_drafted_domain(tmp_path, suffix, seed):
+    """Cells of each kind are missing in the rows of one category, and others where another column says so."""
+    rng = np.random.default_rng(seed)
+    what = rng.integers(0, 4, 600)
+    kinds = {
+        "word": np.array(["x", "y", "z", "?"], dtype=object)[what],
+        "agreed": np.array(["ja", "nein"], dtype=object)[what % 2],
+        "paid": np.array([f"{value:.2f}".replace(".", ",") + " EUR" for value in 100 * what + rng.random(600)]),
+        "count": (rng.integers(0, 50, 600) + 100 * what).astype(str),
+        "day": (np.datetime64("2020-01-01") + 400 * what + rng.integers(0, 300, 600)).astype(str),
+        "lasted": np.array([f"{hours} h 5 min" for hours in 6 * what + rng.integers(0, 6, 600)]),
+    }
+    table = pd.DataFrame({"what": np.array(["a", "b", "c", "d"], dtype=object)[what]})
+    for name in rng.permutation(list(kinds))[:4]:
+        table[name] = np.where(what == rng.integers(0, 4), None, kinds[name].astype(object))
+    path = tmp_path / f"rows{suffix}"
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    form = draft_file(path).to_json()
+    assert (suggestions := form.pop("suggested_rules"))
+    domain = Domain.from_json({**form, "rules": suggestions})
+    found = list(check_rows(open_source(path), domain))
+    assert not [one for one in found if one.refused or ("break rule" in one.what and one.rows > 1)]
