@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,9 +169,9 @@ def _values(
             parts |= _ends(table, held, values, bounds[1], rng)
     if table.domain is not None:
         hidden = {*numbers, *(one.name for one in table.ends)}
-        kept = tuple(one for one in table.domain.attributes if one.name not in hidden)
+        kept = [name for name in table.domain.names if name not in hidden]
         if kept:
-            domain = Domain(kept, table.domain.unmodelled, table.domain.rules)
+            domain = replace(table.domain.project(kept), unmodelled=table.domain.unmodelled)
             parts |= {
                 str(name): cells
                 for name, cells in typed_frame(

@@ -14,7 +14,9 @@ from ...common.data.binning.scale import Scale
 from ...common.data.domain import Domain
 from ...common.data.gaps import gaps_after
 from ...common.data.related.steps import Steps
+from ...common.data.rules.impossible import Impossible, NullWhen
 from ...common.data.rules.order import AtMost
+from ...common.data.rules.rule import Rule
 from ...common.errors import DataError
 from ...curator.results.raw_frames import cells_of
 from .tables import Raw
@@ -31,7 +33,7 @@ def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute,
         The domain, what such columns of numbers are without it, and the rows for it.
 
     Raises:
-        DataError: another rule is about the order or about such a column.
+        DataError: another rule is about the order or about values of such a column.
     """
     order = str(raw.order)
     about = [rule for rule in domain.rules if order in rule.columns]
@@ -46,10 +48,10 @@ def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute,
     attributes = {one.name: one for one in domain.attributes}
     for name in (rule.columns[1] for rule in about):
         held = domain[name]
-        if any(name in rule.columns for rule in others):
+        if not all(_asks_only_whether_missing(name, rule) for rule in others if name in rule.columns):
             raise DataError(
-                f"{raw.name}: expected one rule about {name!r}, which comes after the order, got several; "
-                "leave the order's"
+                f"{raw.name}: expected no rule about {name!r}, which comes after the order, but the order's and "
+                "those on whether it is missing, got another; take it out"
             )
         if isinstance(held, DateAttribute) and isinstance(domain[order], DateAttribute):
             units = _far(held, replace(held.units, name=name))
@@ -79,6 +81,13 @@ def ends_of(order: str, numbers: tuple[NumericAttribute, ...], domain: Domain) -
         domain: the columns of the table, as `with_ends` gives it.
     """
     return (*numbers, *gaps_after(order, domain))
+
+
+def _asks_only_whether_missing(name: str, rule: Rule) -> bool:
+    """Whether a rule says nothing of the values of a column."""
+    return isinstance(rule, Impossible | NullWhen) and all(
+        condition.listed == (None,) for condition in rule.conditions if condition.column == name
+    )
 
 
 def _far(held: Attribute, units: NumericAttribute) -> NumericAttribute:

@@ -147,7 +147,7 @@ BAD = {
     "the order after": ({"rules": [{"at_most": ["end", "start"]}]}, "expected rules about the order"),
     "two rules about an end": (
         {"rules": [{"at_most": ["start", "end"]}, {"at_most": ["end", "more"]}], "more": DAYS},
-        "expected one rule about 'end'",
+        "expected no rule about 'end'",
     ),
 }
 

@@ -162,7 +162,9 @@ def test_suggestions_are_rules_of_the_drafted_domain(tmp_path, suffix, seed):
     kinds = {
         "word": np.array(["x", "y", "z", "?"], dtype=object)[what],
         "agreed": np.array(["ja", "nein"], dtype=object)[what % 2],
-        "paid": np.array([f"{value:.2f}".replace(".", ",") + " EUR" for value in 100 * what + rng.random(600)]),
+        "paid": np.array(
+            [f"{value:.2f}".replace(".", ",") + " EUR" for value in 100 * what + rng.random(600)]
+        ),
         "count": (rng.integers(0, 50, 600) + 100 * what).astype(str),
         "day": (np.datetime64("2020-01-01") + 400 * what + rng.integers(0, 300, 600)).astype(str),
         "lasted": np.array([f"{hours} h 5 min" for hours in 6 * what + rng.integers(0, 6, 600)]),
