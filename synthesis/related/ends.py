@@ -50,8 +50,8 @@ def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute,
         held = domain[name]
         if not all(_asks_only_whether_missing(name, rule) for rule in others if name in rule.columns):
             raise DataError(
-                f"{raw.name}: expected no rule about {name!r}, which comes after the order, but the order's and "
-                "those on whether it is missing, got another; take it out"
+                f"{raw.name}: expected no rule about {name!r}, which comes after the order, but the order's "
+                "and those on whether it is missing, got another; take it out"
             )
         if isinstance(held, DateAttribute) and isinstance(domain[order], DateAttribute):
             units = _far(held, replace(held.units, name=name))

@@ -175,7 +175,8 @@ def test_suggestions_are_rules_of_the_drafted_domain(tmp_path, suffix, seed):
     path = tmp_path / f"rows{suffix}"
     table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
     form = draft_file(path).to_json()
-    assert (suggestions := form.pop("suggested_rules"))
+    suggestions = form.pop("suggested_rules")
+    assert suggestions
     domain = Domain.from_json({**form, "rules": suggestions})
     found = list(check_rows(open_source(path), domain))
     assert not [one for one in found if one.refused or ("break rule" in one.what and one.rows > 1)]
