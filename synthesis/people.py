@@ -168,7 +168,7 @@ def _read(
         incomplete = (data if dropping else ()) if isinstance(dropping, bool) else dropping
         domains = {name: read_domain(one) for name, one in given.items() if name in data}
         references = public.listed_in(domains).references
-        tables = read_tables(data, public.relations, order or {}, rng, incomplete, references)
+        tables = read_tables(data, public.relations, order or {}, rng, incomplete, references, domains)
         return with_patterns(without_described(tables, domains), domains)
     assert key is not None
     if isinstance(per_person, str):
@@ -180,10 +180,9 @@ def _read(
     if not isinstance(stated.drop_incomplete, bool):
         raise DataError("drop_incomplete: expected True or False beside a key, got names; say which")
     names = tuple(per_person)
-    tables = read_keyed(data, key, names, order, rng, stated.drop_incomplete)
-    if domain is None:
-        return tables, {}
-    people, rows = tables
-    known = read_domain(domain)
+    known = None if domain is None else read_domain(domain)
+    people, rows = read_keyed(data, key, names, order, rng, stated.drop_incomplete, known)
+    if known is None:
+        return (people, rows), {}
     people = replace(people, pattern=without_keys(known, key)[1])
     return (people, rows), keyed_domains(known, key, names)

@@ -23,6 +23,7 @@ from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.keeping import rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
+from .drawing.rhythms import in_rhythm
 from .kin import Kin
 from .rows import lineage, of_people, people_in_parts
 from .shape import Family, bounds_of
@@ -202,7 +203,8 @@ def _times(
     places = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
     first, span = places
     values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-    return map_to_quantiles(values, held, table, bounds), bounds
+    values = map_to_quantiles(values, held, table, bounds)
+    return in_rhythm(values, held, table, bounds, rng), bounds
 
 
 def _ends(

@@ -9,10 +9,13 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, PADDED_NUMBERS, Clock
 from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
+from ...common.data.attributes.moments import SECONDS, Granularity
 from ...common.data.attributes.numeric import AUTO
+from ...common.data.binning.rhythm import TimesCounted
 from ...common.forms.date_formats import unit_of
 from ...common.forms.day_names import Days
 from ...common.forms.month_names import Months
@@ -164,10 +167,14 @@ def draft_clock(profile: Profile) -> dict[str, Any] | None:
     """
     more = {"bins": AUTO, "nullable": profile.nullable}
     if profile.kind == INTERVAL:
-        clock = _of_intervals(profile.texts.tolist())
-        return None if clock is None else clock | more
-    clock = _of_texts(profile.texts.tolist()) if len(profile.words) else _of_numbers(profile)
-    return None if clock is None else clock | more
+        entry = _of_intervals(profile.texts.tolist())
+    else:
+        entry = _of_texts(profile.texts.tolist()) if len(profile.words) else _of_numbers(profile)
+    if entry is None:
+        return None
+    clock = Clock.of(entry["format"])
+    times, _ = clock.read(profile.name, profile.texts)
+    return entry | more | _rhythm(times, profile.counts, clock.granularity, dated=False)
 
 
 def _of_intervals(texts: Sequence[str]) -> dict[str, Any] | None:
@@ -324,6 +331,10 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
         entry |= _granularity(reading.times)
     elif reading.format and (unit := unit_of(reading.format)) != "day":
         entry["granularity"] = unit
+    usual_unit = Granularity.SECOND if reading.timed else Granularity.DAY
+    entry |= _rhythm(
+        np.array(known, dtype="datetime64[us]")[near], counts[near], entry.get("granularity", usual_unit)
+    )
     atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
@@ -335,6 +346,18 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
         entry["days"] = list(reading.days)
     remarks = [FAR] if (~near & ~own).any() else []
     return entry | ({"timezone": reading.zone} if reading.zone else {}), remarks
+
+
+def _rhythm(
+    times: NDArray[np.datetime64], rows: NDArray[np.int64], granularity: str, dated: bool = True
+) -> dict[str, Any]:
+    """When in a week and in a day times are, unless they come evenly."""
+    unit = SECONDS.get(Granularity(granularity))
+    known = ~np.isnat(times)
+    if unit is None:
+        return {}
+    found = TimesCounted.of(times[known], rows[known]).rhythm(unit, dated=dated)
+    return {} if found is None else {"rhythm": found.to_json()}
 
 
 def _granularity(times: Sequence[datetime]) -> dict[str, str]:

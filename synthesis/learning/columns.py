@@ -17,6 +17,7 @@ from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.moments import Granularity, Moments
 from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
 from ...common.data.binning.lattice import Lattice
+from ...common.data.binning.rhythm import Rhythm
 from ...common.data.binning.rounded import Rounded
 from ...common.data.binning.scale import Scale
 from ...common.data.values import NOT_AVAILABLE, text_of
@@ -168,6 +169,7 @@ def times(
     *,
     clock: Clock | None,
     declared: bool,
+    rhythm: Rhythm | None = None,
     texts: Sequence[str] = (),
 ) -> Attribute:
     """How a column of dates or timestamps is read.
@@ -181,6 +183,7 @@ def times(
         timezone: of instants; empty if they are local times.
         clock: what they are if they have no date.
         declared: whether the column has a type of times, so that they are no texts.
+        rhythm: when in a week and in a day they are.
         texts: those that stand beside the times.
     """
     iso = declared or kind.format in _ISO_8601
@@ -193,6 +196,7 @@ def times(
         kind.days,
         kind.also,
     )
+    moments = replace(moments, rhythm=rhythm)
     units = NumericAttribute(
         name,
         found.low,

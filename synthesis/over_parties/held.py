@@ -48,7 +48,7 @@ def read_held(
     held = {name: one for name, one in data.items() if name not in known.frames}
     domains = {name: read_domain(one) for name, one in domain.items() if name not in known.frames}
     known = known.listed_in(domains)
-    raw = read_tables(held, known.relations, order, rng, drop_incomplete, known.references)
+    raw = read_tables(held, known.relations, order, rng, drop_incomplete, known.references, domains)
     for table in raw:
         if table.open_columns and table.name not in domain:
             raise DataError(

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...curator.results.keys import keys_as_texts
 from .order import Ordered, has_order
@@ -43,7 +44,11 @@ def with_keys_read(
 
 
 def without_incomplete(
-    name: str, rows: pd.DataFrame, keys: Sequence[str], order: Ordered | None
+    name: str,
+    rows: pd.DataFrame,
+    keys: Sequence[str],
+    order: Ordered | None,
+    known: Domain | None = None,
 ) -> pd.DataFrame:
     """The rows of a table that have all that binds them.
 
@@ -55,11 +60,12 @@ def without_incomplete(
         rows: the table, with its keys read.
         keys: columns of keys.
         order: of its rows; None if it has none.
+        known: what its columns hold, if it is known.
 
     Raises:
         DataError: none has.
     """
-    kept = has_order(rows[order]) if isinstance(order, str) else np.ones(len(rows), dtype=bool)
+    kept = has_order(rows, order, known) if isinstance(order, str) else np.ones(len(rows), dtype=bool)
     for key in keys:
         kept = kept & rows[key].notna().to_numpy()
     if len(rows) and not kept.any():

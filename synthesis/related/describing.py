@@ -361,6 +361,9 @@ class Describing:
             values = steps.when.within(cells_of(domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
+            order = np.lexsort((values, raw.parent))
+            values, codes = values[order], {one: held[order] for one, held in codes.items()}
+            self._put_in_order(name, order)
             ends = ends_of(raw.order, self._ends.get(name, ()), domain)
             gaps = (one for one in ends if isinstance(one, GapAttribute))
             far = {one.name: replace(one.units, name=one.name) for one in gaps}
@@ -390,6 +393,27 @@ class Describing:
             size,
         )
         return times
+
+    def _put_in_order(self, name: str, places: NDArray[np.intp]) -> None:
+        """Puts the rows of a table at these places, and those of the tables below with their parents.
+
+        Before columns are learned, dates that may be meant in several ways are in an order that is none.
+        """
+        if np.array_equal(places, np.arange(len(places))):
+            return
+        raw = self._raw[name]
+        rows, keys = raw.rows.iloc[places].reset_index(drop=True), raw.keys
+        keys = keys[places] if len(keys) else keys
+        self._raw[name] = replace(raw, rows=rows, parent=raw.parent[places], keys=keys)
+        self._coding[name] = self._coding[name].iloc[places].reset_index(drop=True)
+        if name in self._given:
+            self._given[name] = self._given[name].take(places)
+        position = np.argsort(places)
+        for child in (one.name for one in self._family.children(name)):
+            self._numbers[child] = self._numbers[child][places]
+            parent = position[self._raw[child].parent]
+            self._raw[child] = replace(self._raw[child], parent=parent)
+            self._put_in_order(child, np.argsort(parent, kind="stable"))
 
     def _series(self, raw: Raw, domain: Domain) -> str:
         """The column that says which rows are one series; empty if no release holds one of categories."""

@@ -28,6 +28,7 @@ def read_keyed(
     order: Ordered | None,
     rng: np.random.Generator,
     drop_incomplete: bool = False,
+    known: Domain | None = None,
 ) -> tuple[Raw, ...]:
     """One table of several rows a person, as people and their rows.
 
@@ -38,6 +39,7 @@ def read_keyed(
         order: of the rows of a person; None if it means nothing.
         rng: see `read_tables`.
         drop_incomplete: whether rows without a key or a value of the order are left out.
+        known: what the columns hold, if it is known.
     """
     rows, storage = frame_of(ROWS, data)
     columns = tuple(map(str, rows.columns))
@@ -52,11 +54,15 @@ def read_keyed(
         raise DataError(f"per_person: expected columns beside the key, got {key!r}; leave it out")
     rows = rows.assign(**{key: keys_as_texts(rows[key])})
     if drop_incomplete:
-        rows = without_incomplete(ROWS, rows, [key], order)
+        rows = without_incomplete(ROWS, rows, [key], order, known)
     people = rows[[key, *per_person]][~rows[key].duplicated()]
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
-        {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: order} if order is not None else {}, rng
+        {PEOPLE: people, ROWS: held},
+        {ROWS: {key: PEOPLE}},
+        {ROWS: order} if order is not None else {},
+        rng,
+        domains={} if known is None else {ROWS: known},
     )
     # They come back as the one table that they are.
     whose, those = tables

@@ -1,4 +1,4 @@
-"""In which order rows of one parent are."""
+"""In which order rows of one parent are: as the domain reads it, and without one as it may be meant."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...common.data.values import read_numbers, text_of
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.domain import Domain
+from ...common.data.related.steps import orders
+from ...common.data.values import blank_texts, read_numbers, text_of
 from ...common.errors import DataError
+from ...party.drafting.date_formats import looks_like_a_date
 
 _NANOSECONDS = re.compile(r"([.,][0-9]{6})[0-9]+")
 """Digits beyond microseconds: pandas reads a whole column with the digits of one cell, and then few years."""
@@ -25,13 +31,26 @@ def places_in_order(
     parent: NDArray[np.int64],
     order: Ordered | None,
     rng: np.random.Generator,
+    known: Domain | None = None,
 ) -> NDArray[np.intp]:
-    """Places of the rows, those of one parent beside each other in their order, or in a random one."""
+    """Places of the rows, those of one parent beside each other in their order, or in a random one.
+
+    Args:
+        name: of the table.
+        rows: the table.
+        parent: of each row, shape (N,).
+        order: of the rows; None if it means nothing.
+        rng: puts rows without an order into one.
+        known: what the columns hold, if it is known.
+
+    Raises:
+        DataError: a row has no value of the order.
+    """
     if order is None:
         return np.lexsort((rng.permutation(len(rows)), parent))
     if order is True:
         return np.argsort(parent, kind="stable")
-    keys, present = _read(rows[order])
+    keys, present = _read(rows[order], _attribute(order, known))
     if not present.all():
         raise DataError(
             f"{name}: expected a number, date or timestamp of the order {order!r} in every row, found a row "
@@ -40,9 +59,9 @@ def places_in_order(
     return np.lexsort((*keys, parent))
 
 
-def has_order(column: pd.Series) -> NDArray[np.bool_]:
-    """Whether each row has a value of the order, shape (N,)."""
-    return _read(column)[1]
+def has_order(rows: pd.DataFrame, order: str, known: Domain | None = None) -> NDArray[np.bool_]:
+    """Whether each row has a value of the order, shape (N,); see `places_in_order`."""
+    return _read(rows[order], _attribute(order, known))[1]
 
 
 def holds_numbers(column: pd.Series) -> bool:
@@ -52,11 +71,26 @@ def holds_numbers(column: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
-def _read(column: pd.Series) -> tuple[tuple[NDArray[Any], ...], NDArray[np.bool_]]:
+def _attribute(order: str, known: Domain | None) -> Attribute | None:
+    """What the column of an order holds; None where nobody knows, or it is none of an order."""
+    return known[order] if known is not None and order in known.names and orders(known[order]) else None
+
+
+def _read(
+    column: pd.Series, attribute: Attribute | None
+) -> tuple[tuple[NDArray[Any], ...], NDArray[np.bool_]]:
     """What rows are in order by, as for `lexsort`, and whether each row has it.
 
-    A written cell is a number, or else a date, so that no cell decides how others are read.
+    Where nothing is known of the column, a written cell is a number, or else a date, so that no cell decides
+    how others are read; of dates that may be meant in several ways one is taken until the column is learned.
     """
+    if isinstance(attribute, TimeAttribute):
+        cells = blank_texts(column.to_numpy(), attribute.missing)
+        times, unread = attribute.moments.read(attribute.name, cells)
+        return (times,), ~(np.isnat(times) | unread)
+    if isinstance(attribute, NumericAttribute):
+        numbers = attribute.numbers(column.to_numpy())
+        return (numbers,), np.isfinite(numbers)
     if not _is_written(column):
         return (column.to_numpy(),), column.notna().to_numpy()
     texts = _texts(column)
@@ -65,7 +99,8 @@ def _read(column: pd.Series) -> tuple[tuple[NDArray[Any], ...], NDArray[np.bool_
     others = [text if np.isnan(number) else "" for text, number in zip(dates, numbers, strict=True)]
     times = pd.to_datetime(others, errors="coerce", format="mixed", utc=True).tz_localize(None)
     known = times.to_numpy(dtype="datetime64[us]")
-    return (known, numbers), ~(np.isnan(numbers) & np.isnat(known))
+    dated = [looks_like_a_date(text) for text in others]
+    return (known, numbers), ~(np.isnan(numbers) & np.isnat(known)) | np.array(dated, dtype=np.bool_)
 
 
 def _is_written(column: pd.Series) -> bool:

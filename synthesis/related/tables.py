@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import check_name
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.people.files import check_file_names
@@ -34,6 +35,7 @@ Pairs = Mapping[str, Sequence[Sequence[str]]]
 
 
 _NO_REFERENCES: Mapping[str, Sequence[CategoricalAttribute]] = MappingProxyType({})
+_NO_DOMAINS: Mapping[str, Domain] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,7 @@ def read_tables(
     rng: np.random.Generator,
     drop_incomplete: Collection[str] = (),
     references: Mapping[str, Sequence[CategoricalAttribute]] = _NO_REFERENCES,
+    domains: Mapping[str, Domain] = _NO_DOMAINS,
 ) -> tuple[Raw, ...]:
     """The tables, each after its parent.
 
@@ -112,6 +115,7 @@ def read_tables(
         rng: puts rows without an order into one.
         drop_incomplete: the tables whose rows without a key, a parent or a value of the order are left out.
         references: for some tables, their columns that hold keys of public ones.
+        domains: what columns hold, of tables of which it is known; orders are read so.
 
     Raises:
         DataError: a name is unknown, the tables are no tree, or a key is missing, stands twice or is unknown.
@@ -140,7 +144,9 @@ def read_tables(
         _check_columns(name, rows, key, link, ordered, public)
         rows = with_keys_read(rows, key, foreign, found[link.parent].keys if link else pd.Index([]), listed)
         if name in drop_incomplete:
-            rows = without_incomplete(name, rows, [*filter(None, (key, foreign)), *public], ordered)
+            rows = without_incomplete(
+                name, rows, [*filter(None, (key, foreign)), *public], ordered, domains.get(name)
+            )
         for referring in public:
             if rows[referring].isna().any():
                 raise DataError(
@@ -155,7 +161,7 @@ def read_tables(
                     "without one; add their parents, or leave such rows out by drop_incomplete"
                 )
             parent = rows[foreign].to_numpy(np.int64)
-            places = places_in_order(name, rows, parent, ordered, rng)
+            places = places_in_order(name, rows, parent, ordered, rng, domains.get(name))
             parent = parent[places]
         rows = rows.iloc[places].reset_index(drop=True)
         found[name] = Raw(

@@ -89,10 +89,12 @@ class Clock(Moments):
 
     def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file."""
-        return {"type": "clock", "format": self.format}
+        form = {"type": "clock", "format": self.format}
+        return form if self.rhythm is None else form | {"rhythm": self.rhythm.to_json()}
 
     def check(self, name: str) -> None:
         """Raises DataError if the attribute `name` cannot have these."""
+        self._check_rhythm(name)
         if self.format not in FORMATS:
             raise DataError(
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "

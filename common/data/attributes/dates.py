@@ -107,6 +107,7 @@ class DateAttribute(BinnedTimes):
     def __post_init__(self) -> None:
         check_name(self.name)
         self.moments.check(self.name)
+        object.__setattr__(self, "units", replace(self.units, pace=self.moments.pace))
         first, last = self.units.minimum, self.units.maximum
         if first is None or last is None:
             raise DataError(f"attribute {self.name!r}: expected min and max; fix the domain")
@@ -187,6 +188,7 @@ class GapAttribute(BinnedTimes):
     def __post_init__(self) -> None:
         check_name(self.name)
         self.moments.check(self.name)
+        object.__setattr__(self, "units", replace(self.units, pace=None))
         if self.units.minimum is None:
             raise DataError(f"attribute {self.name!r}: after: expected min and max; fix the domain")
         years = np.arange(_FIRST_SAMPLED, _LAST_SAMPLED).astype("datetime64[Y]").astype("datetime64[us]")
@@ -218,7 +220,7 @@ class GapAttribute(BinnedTimes):
         return numbers
 
     def after(self, gaps: NDArray[np.float64], times: Times) -> Times:
-        """The times that come these gaps after others; NaT where either is missing.
+        """The times that come these gaps after others, in their rhythm within bins; NaT if either is missing.
 
         Args:
             gaps: as `decode` gives them, shape (N,).
@@ -227,7 +229,12 @@ class GapAttribute(BinnedTimes):
         kind: Any = self.moments.at(np.zeros(1, dtype=np.int64)).dtype
         found = np.full(len(gaps), "NaT", dtype=kind)
         known = ~np.isnan(gaps) & ~np.isnat(times)
-        units = self.moments.unit_numbers(times[known]) + gaps[known].astype(np.int64)
+        begun, far = self.moments.unit_numbers(times[known]), gaps[known].astype(np.int64)
+        if self.moments.pace is not None:
+            cells = np.searchsorted(self.units.cells[1:, 0], gaps[known], "right")
+            least, most = self.units.reach[cells].T
+            far = self.moments.pace.within(begun + gaps[known], begun + least, begun + most) - begun
+        units = begun + far.astype(np.int64)
         found[known] = np.clip(self.moments.at(units), *(np.array(_CALENDAR).astype(kind)))
         return found
 

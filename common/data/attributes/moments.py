@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import re
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from ...forms.date_formats import DOTTED
 from ...forms.date_lists import OFFSET, SHORT_OFFSET
 from ...forms.zone_names import ZONE_NAME
 from ...later import np
+from ..binning.rhythm import Pace, Rhythm
 from ..values import RawColumn, text_of
 from .attribute import check_pattern
 
@@ -55,6 +57,12 @@ _UNITS: Mapping[Granularity, tuple[str, int, int]] = {
 }
 """NumPy's unit, how many of them make one of ours, and how many lie before 1970 in the same one of ours."""
 
+SECONDS: Mapping[Granularity, float] = {
+    **{Granularity.MICROSECOND: 1e-6, Granularity.MILLISECOND: 1e-3, Granularity.SECOND: 1.0},
+    **{Granularity.MINUTE: 60.0, Granularity.HOUR: 3600.0, Granularity.DAY: 86400.0},
+}
+"""Seconds of the units that are parts of a week."""
+
 OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
 """Granularities of dates; timestamps have all."""
 
@@ -86,6 +94,7 @@ class Moments:
         months: the names that `%b` and `%B` stand for, from that of January on; empty for those in English.
         days: those that `%a` and `%A` stand for, from that of Monday on.
         also: other formats that are read, each if none before it reads a text.
+        rhythm: when in a week and in a day they are; None if evenly.
     """
 
     timed: bool
@@ -95,6 +104,7 @@ class Moments:
     months: tuple[str, ...] = ()
     days: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    rhythm: Rhythm | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file; those only that are not the default."""
@@ -102,6 +112,7 @@ class Moments:
         form: dict[str, Any] = {"granularity": "" if self.granularity is usual else self.granularity.value}
         form |= {"format": self.format, "timezone": self.timezone}
         form |= {"months": list(self.months), "days": list(self.days), "also": list(self.also)}
+        form["rhythm"] = {} if self.rhythm is None else self.rhythm.to_json()
         return {"type": "timestamp" if self.timed else "date"} | {k: v for k, v in form.items() if v}
 
     def check(self, name: str) -> None:
@@ -117,6 +128,7 @@ class Moments:
                 raise DataError(
                     f"attribute {name!r}: expected a format without widths of its parts; fix the domain"
                 )
+        self._check_rhythm(name)
         self._check_names(name, "months are twelve", self.months, 12, _NAMED, "%b or %B")
         self._check_names(name, "days are seven", self.days, 7, _NAMED_DAY, "%a or %A")
         if not isinstance(self.timezone, str):
@@ -128,6 +140,23 @@ class Moments:
                 raise DataError(
                     f"attribute {name!r}: unknown timezone; name one such as Europe/Berlin"
                 ) from None
+
+    def _check_rhythm(self, name: str) -> None:
+        """Raises DataError if the attribute `name` cannot have its rhythm."""
+        if self.rhythm is None:
+            return
+        if problem := self.rhythm.problem():
+            raise DataError(f"attribute {name!r}: {problem}; fix the domain")
+        if SECONDS.get(self.granularity, math.inf) > self.rhythm.finest:
+            raise DataError(
+                f"attribute {name!r}: a rhythm of its parts needs a finer granularity than a "
+                f"{self.granularity}; take them out, or choose another granularity"
+            )
+
+    @property
+    def pace(self) -> Pace | None:
+        """Its rhythm in units of the granularity."""
+        return None if self.rhythm is None else Pace(self.rhythm, SECONDS[self.granularity])
 
     def _check_names(
         self, name: str, are: str, names: Sequence[str], number: int, written: re.Pattern[str], codes: str

@@ -13,6 +13,7 @@ from ...forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ...later import np
 from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without_bounds, runs_of_integers
 from ..binning.lattice import Lattice
+from ..binning.rhythm import Pace
 from ..binning.rounded import Rounded, check_rounded
 from ..binning.scale import Scale
 from ..binning.spread import Spread
@@ -64,6 +65,7 @@ class NumericAttribute(Attribute):
         multiple_of: values are multiples of this number; None for any.
         rounded: how round values are beyond that, by their size, increasing; empty if they are no rounder
             than by chance.
+        pace: how values lie within weeks and days, if they are units of time since 1970 (`DateAttribute`).
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
@@ -84,6 +86,7 @@ class NumericAttribute(Attribute):
     atoms: tuple[float, ...] = field(default=(), kw_only=True)
     multiple_of: float | None = field(default=None, kw_only=True)
     rounded: tuple[Rounded, ...] = field(default=(), kw_only=True)
+    pace: Pace | None = field(default=None, kw_only=True)
     outside: str = field(default="clip", kw_only=True)
     unreadable: str = field(default="error", kw_only=True)
     format: Notation = field(default=PLAIN, kw_only=True)
@@ -489,7 +492,7 @@ class NumericAttribute(Attribute):
     @cached_property
     def spread(self) -> Spread:
         """How numbers lie within bins and atoms."""
-        return Spread(self.cells, self.scale, self.lattice, self.rounded)
+        return Spread(self.cells, self.scale, self.lattice, self.rounded, self.pace)
 
 
 _REASONS = {

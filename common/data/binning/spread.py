@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...later import np
 from .inverse import Inverse
 from .lattice import Lattice
+from .rhythm import Pace
 from .rounded import Rounded, round_off
 from .scale import Scale
 
@@ -52,12 +53,14 @@ class Spread:
         scale: scale on which numbers are spread.
         lattice: the numbers are its multiples, except for atoms; None for any numbers.
         rounded: how round they are beyond that, by size.
+        pace: how they lie within weeks and days, if they are units of time.
     """
 
     cells: NDArray[np.float64]
     scale: Scale
     lattice: Lattice | None
     rounded: tuple[Rounded, ...] = ()
+    pace: Pace | None = None
 
     @property
     def size(self) -> int:
@@ -160,8 +163,8 @@ class Spread:
         bins = np.array([np.count_nonzero(self._wide[:cell])])
         (begin,), (end,) = (ends[bins] for ends in self._ends)
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
-        least, most = self.reach[cell]
-        place = self.scale.of(np.array([min(max(number, least - half), most + half)]))
+        least, most = self.reach[[cell]].T
+        place = self.scale.of(self._evened(np.clip([number], least - half, most + half), least, most))
         ranks = self._ranks_of_places(
             bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin)
         )
@@ -195,6 +198,7 @@ class Spread:
                 return first, np.where(self._wide, 0.0, last)
         for found, bound in ((first, low - half), (last, high + half)):
             number = np.clip(bound, least[wide] - half, most[wide] + half)
+            number = self._evened(number, least[wide], most[wide])
             places = (self.scale.of(number) - begin[bins]) / (end[bins] - begin[bins])
             found[wide] = self._ranks_of_places(bins, masses, np.clip(places, 0.0, 1.0))
         return first, last
@@ -248,11 +252,19 @@ class Spread:
         numbers *= (high - low)[bins]
         numbers += low[bins]
         numbers = self.scale.numbers(numbers)
+        if self.pace is not None:
+            numbers = self.pace.within(numbers, least[bins], most[bins])
         if self.lattice is not None:
             numbers = self.lattice.values(self.lattice.nearest(numbers))
         np.maximum(numbers, least[bins], out=numbers)
         np.minimum(numbers, most[bins], out=numbers)
         return numbers
+
+    def _evened(
+        self, numbers: NDArray[np.float64], least: NDArray[np.float64], most: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Numbers of cells from `least` to `most` where they would be without a pace, shape (N,)."""
+        return numbers if self.pace is None else self.pace.evened(numbers, least, most)
 
     def _places_of_ranks(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]

@@ -12,6 +12,7 @@ from ..attributes.clock import FORMATS
 from ..attributes.date_parts import Part
 from ..attributes.moments import Granularity
 from ..attributes.numeric import AUTO, OUTSIDE, UNREADABLE
+from ..binning.rhythm import MINUTES
 from ..binning.scale import Scale
 
 _BINS = Key(
@@ -59,11 +60,26 @@ _MOMENTS = {
     "days": Key(TEXTS, "Names of the seven days of the week from Monday on, if not in English."),
     **_COUNTED,
 }
+_RHYTHM = Table(
+    {
+        "weekdays": Key(ListOf(Number()), "The shares of the days of a week, from Monday on."),
+        "hours": Key(
+            ListOf(Number()), "The shares of the hours of a day, of times that are not at midnight."
+        ),
+        "midnight": Key(Number(), "The share of times at midnight."),
+        "minutes": Key(
+            Table({str(one): Key(Number()) for one in MINUTES}),
+            "The share of times, beside those at midnight, at multiples of so many minutes and of no more.",
+        ),
+    }
+)
+_WHEN = {"rhythm": Key(_RHYTHM, "When in a week and in a day values are.")}
 _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMENTS}
 _OF_CLOCK = Key(Text(), "Hours and minutes, 8:30; by default the whole day.")
 _TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins."), **_TEXTS}
 _CLOCK = {
     **_TIME_ATOMS,
+    **_WHEN,
     **_COUNTED,
     "format": Key(Choice(FORMATS), "How values are written.", required=True),
 }
@@ -85,10 +101,12 @@ def _moments(keys: Mapping[str, Key]) -> Mapping[str, Table]:
     parts = {"parts": Key(ListOf(Choice(tuple(Part))), "Parts that are modelled.", required=True)}
     after = MapOf(_GAP, "another column's name with the bins of the gap", some=True)
     return {
-        "after": Table({"after": Key(after, "The column that it comes after.", required=True), **keys}),
-        "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_TIME_ATOMS, **keys}),
+        "after": Table(
+            {"after": Key(after, "The column that it comes after.", required=True), **_WHEN, **keys}
+        ),
+        "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_TIME_ATOMS, **_WHEN, **keys}),
         "parts": Table({**bounds, **parts, **keys}),
-        "bins": Table({**bounds, **bins, **_TIME_ATOMS, **keys}),
+        "bins": Table({**bounds, **bins, **_TIME_ATOMS, **_WHEN, **keys}),
     }
 
 

@@ -19,6 +19,7 @@ from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.moments import Granularity, Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ..binning.rhythm import Rhythm
 from ..binning.rounded import Rounded
 from ..binning.scale import Scale
 from ..values import compose_texts
@@ -164,13 +165,17 @@ def _moments(name: str, form: Mapping[str, Any], timed: bool) -> TimeAttribute:
     granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
     named = form.get("format", ""), form.get("timezone", "")
     lists = (tuple(form.get(key, ())) for key in ("months", "days", "also"))
-    moments = Moments(timed, Granularity(granularity), *named, *lists)
+    moments = Moments(timed, Granularity(granularity), *named, *lists, _rhythm(form))
     if "after" in form:
         return _gap(name, form, moments)
     if "parts" in form:
         return _date_parts(name, form, moments)
     units = _units(name, form, moments)
     return DateAttribute(name, units, moments, reviewed=form.get("reviewed", True))
+
+
+def _rhythm(form: Mapping[str, Any]) -> Rhythm | None:
+    return Rhythm.from_json(form["rhythm"]) if form.get("rhythm") else None
 
 
 def _gap(name: str, form: Mapping[str, Any], moments: Moments) -> GapAttribute:
@@ -184,7 +189,7 @@ def _gap(name: str, form: Mapping[str, Any], moments: Moments) -> GapAttribute:
 
 def _clock(name: str, form: Mapping[str, Any]) -> DateAttribute:
     _check_form(name, form, "edges" if "edges" in form else "bins")
-    clock = Clock.of(form["format"])
+    clock = replace(Clock.of(form["format"]), rhythm=_rhythm(form))
     bounds = {"min": "0:00", "max": clock.bound_text(clock.bound(name, "23:59:59.999999"))}
     units = _units(name, bounds | dict(form), clock)
     return DateAttribute(name, units, clock, reviewed=form.get("reviewed", True))

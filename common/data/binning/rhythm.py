@@ -1,0 +1,294 @@
+"""When in a week and in a day times are: shares of weekdays and hours, and how round their minutes are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+MINUTES = (60, 30, 15, 10, 5, 1)
+"""Minutes of an hour are told apart by the first of these that divides them."""
+
+WEEKDAYS, HOURS = 7, 24
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+"""Seconds."""
+
+_FROM_MONDAY = 3
+"""Days from a Monday to 1970-01-01."""
+
+_LEAST_TIMES = 200
+"""Fewer times tell no rhythm."""
+
+_PRESENT = 3.0
+"""Shares are seen that exceed so many deviations of their noise."""
+
+_SURELY, _FAR = 4.0, 0.05
+"""Shares are stated that are so many deviations from even ones, and so far in total variation."""
+
+_AT_MIDNIGHT = 0.02
+"""So large a share of times at midnight is stated apart."""
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """When times are, as far as it is the same in each week and on each day.
+
+    Attributes:
+        weekdays: the shares of the days of a week from Monday on; empty if they are even.
+        hours: the shares of the hours of a day, of times that are not at midnight; empty if they are even.
+        midnight: the share of times at midnight, as of dates among timestamps; None for no other than others.
+        minutes: some of `MINUTES`, and the share of times, of those that are not at midnight, at minutes that
+            they divide and none before; others are no whole minutes. Empty if they are even.
+    """
+
+    weekdays: tuple[float, ...] = ()
+    hours: tuple[float, ...] = ()
+    midnight: float | None = None
+    minutes: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def finest(self) -> float:
+        """Seconds of the unit of which times have to be counted at least."""
+        return MINUTE if self.minutes or self.midnight is not None else HOUR if self.hours else DAY
+
+    def to_json(self) -> dict[str, Any]:
+        """What is stated."""
+        form: dict[str, Any] = {"weekdays": list(self.weekdays), "hours": list(self.hours)}
+        form = {key: shares for key, shares in form.items() if shares}
+        form |= {} if self.midnight is None else {"midnight": self.midnight}
+        return form | ({"minutes": {str(one): share for one, share in self.minutes}} if self.minutes else {})
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Rhythm:
+        """Reads what `to_json` writes."""
+        shares = (tuple(map(float, form.get(key, ()))) for key in ("weekdays", "hours"))
+        minutes = sorted(((int(one), float(share)) for one, share in form.get("minutes", {}).items()))
+        midnight = form.get("midnight")
+        return cls(*shares, None if midnight is None else float(midnight), tuple(reversed(minutes)))
+
+    def problem(self) -> str:
+        """What is wrong with it; empty if nothing is."""
+        for what, listed, length in (("weekdays", self.weekdays, WEEKDAYS), ("hours", self.hours, HOURS)):
+            if listed and (len(listed) != length or min(listed) < 0 or not 0.5 <= sum(listed) <= 1.5):
+                return f"{what} of a rhythm are {length} shares, 0 or more, that add up to 1"
+        if self.midnight is not None and not 0 <= self.midnight <= 1:
+            return "midnight of a rhythm is a share from 0 to 1"
+        shares = [share for _, share in self.minutes]
+        if not all(one in MINUTES for one, _ in self.minutes) or (
+            shares and (min(shares) < 0 or not 0 < sum(shares) <= 1 + 1e-9)
+        ):
+            named = ", ".join(map(str, MINUTES))
+            return f"minutes of a rhythm are shares of multiples of {named}, 0 or more, at most 1 together"
+        return ""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The distribution of numbers of units since 1970 began within weeks and days.
+
+    Attributes:
+        rhythm: when they are.
+        unit: seconds of a unit, at most those that the rhythm needs.
+    """
+
+    rhythm: Rhythm
+    unit: float
+
+    def within(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
+        """Numbers that lie evenly in ranges, moved to where the rhythm has them; their order is the same.
+
+        Args:
+            numbers: of units, perhaps between two, shape (N,).
+            least: the first unit of the range of each, shape (N,).
+            most: the last one, shape (N,).
+        """
+        begin, end = self._below(least), self._below(most + 1)
+        share = (numbers + 0.5 - least) / (most - least + 1)
+        found = np.clip(self._at(begin + share * (end - begin)), least, most)
+        # In a range that the rhythm leaves out they stay.
+        return np.where(end > begin, found, numbers)
+
+    def evened(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
+        """The numbers that `within` moves to these, perhaps between two units; shape (N,)."""
+        begin, end = self._below(least), self._below(most + 1)
+        held = end > begin
+        share = (self._below(numbers + 0.5) - begin) / np.where(held, end - begin, 1.0)
+        return np.where(held, least + share * (most - least + 1) - 0.5, numbers)
+
+    def weekday_shares(self, numbers: Numbers) -> Numbers:
+        """The share of the day of the week of each of these, if they are told apart, shape (N,)."""
+        days = np.floor(numbers * self.unit / DAY).astype(np.int64)
+        shares: Numbers = np.array(self.rhythm.weekdays)[(days + _FROM_MONDAY) % WEEKDAYS]
+        return shares
+
+    def _below(self, numbers: Numbers) -> Numbers:
+        """The cycles before points of time, shape (N,)."""
+        begin, length, places, masses = self._cycle
+        cycles = np.floor((numbers - begin) / length)
+        return cycles + np.interp(numbers - begin - cycles * length, places, masses)
+
+    def _at(self, below: Numbers) -> Numbers:
+        """The units before which, and perhaps in part of them, so many cycles lie, shape (N,)."""
+        begin, length, places, masses = self._cycle
+        cycles = np.floor(below)
+        rest = below - cycles
+        # Errors of arithmetic do not move one beyond its piece, where perhaps none lies.
+        piece = np.minimum(np.searchsorted(masses, rest, "right"), len(masses) - 1) - 1
+        width, mass = (np.diff(one)[piece] for one in (places, masses))
+        share = (rest - masses[piece]) / np.maximum(mass, np.finfo(float).tiny)
+        inside: Numbers = np.clip(np.floor(share * width), 0, np.maximum(width - 1, 0))
+        return begin + cycles * length + places[piece] + inside
+
+    @cached_property
+    def _cycle(self) -> tuple[float, float, Numbers, Numbers]:
+        """Where a cycle begins, its length, places in it in units, and its share before each of them."""
+        day = DAY / self.unit
+        places, masses = self._day
+        weekdays = np.array(self.rhythm.weekdays or (1.0,))
+        begin = -_FROM_MONDAY * day if self.rhythm.weekdays else 0.0
+        of_cycle = (weekdays[:, None] * masses).ravel()
+        at = (np.arange(len(weekdays))[:, None] * day + places).ravel()
+        ends = np.append(at, len(weekdays) * day)
+        below = np.concatenate([[0.0], np.cumsum(of_cycle)])
+        return begin, len(weekdays) * day, ends, below / below[-1]
+
+    @cached_property
+    def _day(self) -> tuple[Numbers, Numbers]:
+        """Places of a day in units, and the share of the times between each and the next."""
+        rhythm = self.rhythm
+        if self.unit >= DAY or rhythm.finest == DAY:
+            return np.zeros(1), np.ones(1)
+        hours = np.array(rhythm.hours or np.full(HOURS, 1 / HOURS))
+        if rhythm.finest == HOUR:
+            return np.arange(HOURS) * HOUR / self.unit, hours / hours.sum()
+        whole = _shares_of_minutes(rhythm.minutes) if rhythm.minutes else np.full(60, 1 / 60)
+        # Of finer units the first one of a minute is the whole minute, if the others are told apart.
+        parts = 2 if self.unit < MINUTE else 1
+        apart = parts == 2 and bool(rhythm.minutes)
+        minutes = np.zeros((60, parts))
+        minutes[:, 0] = whole if apart or parts == 1 else whole * self.unit / MINUTE
+        minutes[:, 1:] += max(0.0, 1 - whole.sum()) / 60 if apart else 0.0
+        if parts == 2 and not apart:
+            minutes[:, 1] = whole * (1 - self.unit / MINUTE)
+        masses = (hours[:, None, None] * minutes).ravel()
+        if rhythm.midnight is not None:
+            masses[0] = 0.0
+            masses *= (1 - rhythm.midnight) / max(masses.sum(), np.finfo(float).tiny)
+            masses[0] = rhythm.midnight
+        starts = np.arange(HOURS * 60)[:, None] * (MINUTE / self.unit) + np.arange(parts)
+        return starts.ravel(), masses / masses.sum()
+
+
+def _shares_of_minutes(minutes: tuple[tuple[int, float], ...]) -> Numbers:
+    """The share of each minute of an hour, shape (60,)."""
+    kinds = kinds_of_minutes(np.arange(60))
+    shares = np.zeros(len(MINUTES))
+    for one, share in minutes:
+        shares[MINUTES.index(one)] = share
+    return (shares / np.bincount(kinds, minlength=len(MINUTES)))[kinds]
+
+
+def kinds_of_minutes(minutes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """The place in `MINUTES` of the first that divides each of these minutes of an hour, shape (N,)."""
+    divided = minutes[:, None] % np.array(MINUTES) == 0
+    return np.argmax(divided, axis=1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class TimesCounted:
+    """Rows of times by the parts of a rhythm.
+
+    Attributes:
+        weekdays: from Monday on, shape (7,).
+        hours: at midnight, then in each hour beside, shape (25,).
+        minutes: by `MINUTES`, and those that are no whole minutes, without those at midnight; shape (7,).
+    """
+
+    weekdays: Numbers = field(default_factory=lambda: np.zeros(WEEKDAYS))
+    hours: Numbers = field(default_factory=lambda: np.zeros(1 + HOURS))
+    minutes: Numbers = field(default_factory=lambda: np.zeros(len(MINUTES) + 1))
+
+    @classmethod
+    def of(cls, times: NDArray[np.datetime64], rows: NDArray[np.integer[Any]]) -> TimesCounted:
+        """Counts local times, datetime64, none of them missing.
+
+        Args:
+            times: shape (N,).
+            rows: number of rows of each, shape (N,).
+        """
+        microseconds = times.astype("datetime64[us]").astype(np.int64)
+        days, of_day = np.divmod(microseconds, int(DAY * 1e6))
+        minutes, beyond = np.divmod(of_day, int(MINUTE * 1e6))
+        kinds = np.where(beyond > 0, len(MINUTES), kinds_of_minutes(minutes % 60))
+        hours = np.where(of_day > 0, 1 + minutes // 60, 0)
+        later = np.where(of_day > 0, rows, 0)
+        return cls(
+            np.bincount((days + _FROM_MONDAY) % WEEKDAYS, rows, WEEKDAYS),
+            np.bincount(hours, rows, 1 + HOURS),
+            np.bincount(kinds, later, len(MINUTES) + 1),
+        )
+
+    def rhythm(self, unit: float, noise: float = 0.0, dated: bool = True) -> Rhythm | None:
+        """What they say of their rhythm; None if that they come evenly.
+
+        Args:
+            unit: seconds of which all times are multiples.
+            noise: standard deviation of each count.
+            dated: whether they are times of days that are known.
+        """
+        weekdays = _uneven(self.weekdays, np.full(WEEKDAYS, 1 / WEEKDAYS), noise) if dated else None
+        hours, minutes, midnight = None, None, None
+        if unit < DAY and dated:
+            of_hours = self.hours[1:].copy()
+            total = max(float(self.hours.sum()), 1.0)
+            by_chance = total * unit / DAY
+            if unit < HOUR and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _PRESENT * noise):
+                midnight = round(float(self.hours[0]) / total, 3)
+            else:
+                of_hours[0] += self.hours[0]
+            hours = _uneven(of_hours, np.full(HOURS, 1 / HOURS), noise)
+        if unit < HOUR:
+            each = np.bincount(kinds_of_minutes(np.arange(60)), minlength=len(MINUTES)) / 60
+            whole = min(1.0, unit / MINUTE)
+            minutes = _uneven(self.minutes, np.append(each * whole, 1 - whole), noise)
+        if weekdays is hours is minutes is midnight is None:
+            return None
+        known = () if minutes is None else minutes[:-1]
+        return Rhythm(
+            weekdays or (),
+            hours or (),
+            min(midnight, 1.0) if midnight is not None else None,
+            tuple((one, share) for one, share in zip(MINUTES, known, strict=bool(known)) if share > 0),
+        )
+
+
+def _uneven(counts: Numbers, even: Numbers, noise: float) -> tuple[float, ...] | None:
+    """Shares of counts; None if they may as well be even ones."""
+    total = float(counts.sum())
+    if total < max(_LEAST_TIMES, _PRESENT * noise * len(counts) ** 0.5):
+        return None
+    expected, free = even * total, len(counts) - 1
+    far = ((counts - expected) ** 2 / np.maximum(expected + noise**2, 1.0)).sum()
+    if far < free + _SURELY * (2 * free) ** 0.5:
+        return None
+    seen = counts > _PRESENT * noise
+    rest = max(0.0, float(counts[~seen].sum()))
+    if rest <= _PRESENT * noise * np.sqrt((~seen).sum()):
+        rest = 0.0
+    # What no single count tells is spread as evenly as it can be.
+    unseen = np.where(seen, 0.0, even)
+    shares = np.where(seen, counts, 0.0) + rest * unseen / max(float(unseen.sum()), 1e-300)
+    shares = np.round(shares / shares.sum(), 3)
+    if np.abs(shares - even).sum() / 2 < _FAR:
+        return None
+    shares[np.argmax(shares)] -= max(0.0, shares.sum() - 1)
+    return tuple(np.round(shares, 3).tolist())
