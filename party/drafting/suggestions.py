@@ -46,7 +46,7 @@ _ROOM_BEYOND, _NICE = 1.25, (1.0, 2.0, 5.0, 10.0)
 """Limits of numbers are so many times beyond what rows hold, and one of these times a power of ten."""
 
 _BEYOND, _LEAST_BOUND = 0.02, 1e-12
-"""Limits matter if so large a share of the other rows is beyond, and are at least so large."""
+"""Limits matter if so large a share of the other rows is beyond, and are zero or at least so large."""
 
 _RANKS = 64
 """By so many ranks of a number is seen where limits may matter."""
@@ -261,12 +261,15 @@ def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Ite
 
 def _bounds(own: Numbers, rest: Numbers) -> Iterator[tuple[str, float, float]]:
     """Bounds that the rows of a category keep, and the share of the others that are beyond: of many alone."""
-    ends = np.quantile(own, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
-    for key, bound in (("below", _round_down(ends[0])), ("above", _round_up(ends[1]))):
-        share = float((rest < bound if key == "below" else rest > bound).mean())
-        kept = (own >= bound if key == "below" else own <= bound).mean()
-        if bound > 0 and share >= _BEYOND and kept >= _SHARE_KEEPING:
-            yield key, bound, share
+    for key, sign in (("below", -1.0), ("above", 1.0)):
+        end = float(np.quantile(sign * own, _SHARE_KEEPING))
+        bound = _round_outwards(end)
+        share, of_sign = (float((sign * rest > one).mean()) for one in (bound, 0.0))
+        if end <= 0 and share - of_sign < _BEYOND:
+            # Their sign alone says all that matters.
+            bound, share = 0.0, of_sign
+        if share >= _BEYOND and (sign * own <= bound).mean() >= _SHARE_KEEPING:
+            yield key, sign * bound + 0.0, share
 
 
 def _apart(ranks: NDArray[np.int64], codes: NDArray[np.int64], count: int) -> list[int]:
@@ -285,22 +288,17 @@ def _apart(ranks: NDArray[np.int64], codes: NDArray[np.int64], count: int) -> li
     return found
 
 
-def _round_up(number: float) -> float:
-    """The next of 1, 2, 5, 10, 20, ... beyond a positive number, with some room; 0 for others."""
-    wide = number * _ROOM_BEYOND
+def _round_outwards(number: float) -> float:
+    """The next of 1, 2, 5, 10, 20, ..., of zero and of their negatives that is larger, with some room."""
+    wide = number * _ROOM_BEYOND if number > 0 else -number / _ROOM_BEYOND
     if wide < _LEAST_BOUND:
         return 0.0
     power = 10.0 ** math.floor(math.log10(wide))
+    if number < 0:
+        return -float(
+            f"{next((nice * power for nice in reversed(_NICE) if nice * power <= wide), power / 2):g}"
+        )
     return float(f"{next((nice * power for nice in _NICE if nice * power >= wide), 20 * power):g}")
-
-
-def _round_down(number: float) -> float:
-    """The next of these below a positive number, with some room; 0 for others."""
-    wide = number / _ROOM_BEYOND
-    if wide < _LEAST_BOUND:
-        return 0.0
-    power = 10.0 ** math.floor(math.log10(wide))
-    return float(f"{next((nice * power for nice in reversed(_NICE) if nice * power <= wide), power / 2):g}")
 
 
 def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:

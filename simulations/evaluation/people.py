@@ -130,7 +130,7 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
     for table in family.tables:
         if table.domain is not None:
             for place, rule in enumerate(table.domain.rules):
-                shares = [_share(_broken(table.domain, side.frames[table.name])[place]) for side in sides]
+                shares = [_share(_broken(table, table.domain, side)[place]) for side in sides]
                 yield RuleShares(table.name, json.dumps(rule.to_json()), *shares)
     for table in family.tables[1:]:
         lines = [side.line(table) for side in sides]
@@ -149,9 +149,14 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
                 yield RuleShares(table.parent, f"{summary.name} is not what {table.name} say", *shares)
 
 
-def _broken(domain: Domain, rows: pd.DataFrame) -> tuple[NDArray[np.bool_], ...]:
+def _broken(table: Kin, domain: Domain, side: Side) -> tuple[NDArray[np.bool_], ...]:
+    """For each rule, which rows of a table break it; of an end rules ask only whether it is missing."""
+    rows, ends = side.frames[table.name], {one.name for one in table.ends}
     names = {name for rule in domain.rules for name in rule.columns}
-    return broken(domain, {name: cells_of(domain, rows, name) for name in names})
+    cells = {name: cells_of(domain, rows, name) for name in names - ends}
+    if table.steps is not None:
+        cells |= {name: numbers_on(table.steps, rows[name], np.nan) for name in names & ends}
+    return broken(domain, cells)
 
 
 def _outside(line: Line, where: str) -> NDArray[np.bool_]:
