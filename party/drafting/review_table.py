@@ -193,6 +193,8 @@ def _values(entry: Mapping[str, Any]) -> str:
         said.append(f"multiples of {entry['multiple_of']}")
     if "rounded" in entry:
         said.append("rounded by size")
+    if "rhythm" in entry:
+        said.append(f"in a rhythm of {', '.join(entry['rhythm'])}")
     said += [f"by {entry['granularity']}"] if "granularity" in entry else []
     said += [f"written {entry['format']}"] if "format" in entry else []
     said += [f"in {entry['timezone']}"] if "timezone" in entry else []
@@ -234,12 +236,13 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
             return f"how they are written, {missing}", "whether any value is missing"
         case "date" | "timestamp" if "after" in entry:
             read = f"that they come after others, bounds of the gaps, granularity, format, {missing}"
-            return read, "that no gap lies outside of these bounds"
+            return read + _rhythm(entry), "that no gap lies outside of these bounds"
         case "date" | "timestamp":
-            return f"years, granularity, format, {missing}", "that no value lies outside of these years"
+            read = f"years, granularity, format, {missing}"
+            return read + _rhythm(entry), "that no value lies outside of these years"
     of = [
         key
-        for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "rounded", "format")
+        for key in ("atoms", "texts", "scale", "decimals", "multiple_of", "rounded", "rhythm", "format")
         if key in entry
     ]
     read = ", ".join(["bounds", *(_NAMED.get(key, key) for key in of), missing])
@@ -248,4 +251,11 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-_NAMED = {"multiple_of": "multiples", "atoms": "frequent values", "rounded": "how round they are"}
+def _rhythm(entry: Mapping[str, Any]) -> str:
+    return f", {_NAMED['rhythm']}" if "rhythm" in entry else ""
+
+
+_NAMED = {
+    **{"multiple_of": "multiples", "atoms": "frequent values", "rounded": "how round they are"},
+    "rhythm": "how frequent days of the week, hours and minutes are",
+}

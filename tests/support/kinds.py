@@ -12,6 +12,9 @@ from dpmosaic.common.errors import DataError
 NAMES = "abcdef"
 ZONES = ("Europe/Berlin", "Asia/Kolkata", "UTC")
 FORMATS = ("%d.%m.%Y", "%m/%d/%Y", "%d %b %Y")
+ON_WORKDAYS = {"weekdays": [0.2, 0.2, 0.2, 0.2, 0.2, 0, 0]}
+BY_DAY = {"hours": [0] * 8 + [0.1] * 8 + [0.025] * 8}
+IN_QUARTERS = {"midnight": 0.3, "minutes": {"60": 0.5, "30": 0.2, "15": 0.2}}
 
 days = st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31))
 flags = st.booleans()
@@ -72,6 +75,13 @@ def booleans(draw):
     return {"type": "boolean", "nullable": draw(flags)} | spelled
 
 
+def _rhythms(granularity):
+    """Rhythms that times of a granularity can have."""
+    fine = [ON_WORKDAYS, BY_DAY, IN_QUARTERS, ON_WORKDAYS | IN_QUARTERS]
+    parts = {"day": [ON_WORKDAYS], "hour": [ON_WORKDAYS, BY_DAY], "minute": fine, "second": fine}
+    return _chosen(**({"rhythm": parts[granularity]} if granularity in parts else {}))
+
+
 @st.composite
 def dates(draw, zones=ZONES):
     bounds = sorted(draw(st.sets(days, min_size=2, max_size=5)))
@@ -99,6 +109,8 @@ def dates(draw, zones=ZONES):
         form["atoms"] = sorted(atom.isoformat() for atom in draw(st.sets(days, max_size=2)))
         form |= draw(_chosen(texts=[["ongoing"], ["n. d.", "2020-13"]]))
     form |= draw(_chosen(granularity=granularity, outside=["clip", "error", "missing"]))
+    if divided != "parts":
+        form |= draw(_rhythms(form.get("granularity", "second" if timed else "day")))
     return form | draw(_chosen(timezone=zones) if timed else _chosen(format=FORMATS))
 
 
@@ -115,7 +127,13 @@ def clocks(draw):
         entry["bins"] = draw(st.one_of(st.integers(1, 30), st.just("auto")))
     if divided == "bins":
         entry |= {"min": bounds[0], "max": bounds[-1]}
-    return entry | draw(_chosen(outside=["clip", "error", "missing"], texts=[["unknown", "25"]]))
+    return entry | draw(
+        _chosen(
+            outside=["clip", "error", "missing"],
+            texts=[["unknown", "25"]],
+            rhythm=[{"minutes": {"60": 0.6, "15": 0.4}}],
+        )
+    )
 
 
 @st.composite

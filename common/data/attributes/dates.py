@@ -25,6 +25,9 @@ _FIRST_SAMPLED, _LAST_SAMPLED = 0, 50
 _CALENDAR = ("0001-01-01T00:00:00", "9999-12-31T23:59:59")
 """The first and the last time that can be written."""
 
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it lie evenly between whole numbers."""
+
 _DATES_TRIED = 100
 """Number of values on which a format is tried."""
 
@@ -233,7 +236,9 @@ class GapAttribute(BinnedTimes):
         if self.moments.pace is not None:
             cells = np.searchsorted(self.units.cells[1:, 0], gaps[known], "right")
             least, most = self.units.reach[cells].T
-            far = self.moments.pace.within(begun + gaps[known], begun + least, begun + most) - begun
+            # Whole numbers alone would reach some of the times of a day and never others.
+            inside = np.arange(len(far)) * _GOLDEN % 1 - 0.5
+            far = self.moments.pace.within(begun + gaps[known] + inside, begun + least, begun + most) - begun
         units = begun + far.astype(np.int64)
         found[known] = np.clip(self.moments.at(units), *(np.array(_CALENDAR).astype(kind)))
         return found

@@ -32,7 +32,7 @@ _PRESENT = 3.0
 """Shares are seen that exceed so many deviations of their noise."""
 
 _SURELY, _FAR = 4.0, 0.05
-"""Shares are stated that are so many deviations from even ones, and so far in total variation."""
+"""Shares are stated that are so many deviations from even ones, and so far from them in total variation."""
 
 _AT_MIDNIGHT = 0.02
 """So large a share of times at midnight is stated apart."""
@@ -107,7 +107,7 @@ class Pace:
         """Numbers that lie evenly in ranges, moved to where the rhythm has them; their order is the same.
 
         Args:
-            numbers: of units, perhaps between two, shape (N,).
+            numbers: of units, evenly between them too, shape (N,).
             least: the first unit of the range of each, shape (N,).
             most: the last one, shape (N,).
         """
@@ -115,7 +115,7 @@ class Pace:
         share = (numbers + 0.5 - least) / (most - least + 1)
         found = np.clip(self._at(begin + share * (end - begin)), least, most)
         # In a range that the rhythm leaves out they stay.
-        return np.where(end > begin, found, numbers)
+        return np.where(end > begin, found, np.clip(np.floor(numbers + 0.5), least, most))
 
     def evened(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
         """The numbers that `within` moves to these, perhaps between two units; shape (N,)."""
@@ -250,7 +250,8 @@ class TimesCounted:
         if unit < DAY and dated:
             of_hours = self.hours[1:].copy()
             total = max(float(self.hours.sum()), 1.0)
-            by_chance = total * unit / DAY
+            # As many as at other full hours, if these are told apart.
+            by_chance = max(total * unit / DAY, float(self.minutes[0]) / (HOURS - 1))
             if unit < HOUR and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _PRESENT * noise):
                 midnight = round(float(self.hours[0]) / total, 3)
             else:
@@ -278,7 +279,8 @@ def _uneven(counts: Numbers, even: Numbers, noise: float) -> tuple[float, ...] |
         return None
     expected, free = even * total, len(counts) - 1
     far = ((counts - expected) ** 2 / np.maximum(expected + noise**2, 1.0)).sum()
-    if far < free + _SURELY * (2 * free) ** 0.5:
+    # The quantile of a chi-square distribution, by the approximation of Wilson and Hilferty.
+    if far < free * (1 - 2 / (9 * free) + _SURELY * (2 / (9 * free)) ** 0.5) ** 3:
         return None
     seen = counts > _PRESENT * noise
     rest = max(0.0, float(counts[~seen].sum()))

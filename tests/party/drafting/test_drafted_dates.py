@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.attributes.moments import format_time
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.domain_files.reading import read_entry
 from dpmosaic.common.forms.date_formats import has_offset, readings, short
 from dpmosaic.common.forms.date_lists import RARE_FORMATS, SHORT_DAY, USUAL_FORMATS
@@ -284,3 +286,27 @@ def test_quarters_are_dates(tmp_path, written):
 def test_weekdays_characters_and_small_halves_of_the_day_come_back(tmp_path, written):
     days = [datetime(2020, 1, 5, 8, 5) + timedelta(days=3 * n, minutes=73 * n) for n in range(200)]
     assert draft(tmp_path, *(day.strftime(written) for day in days))["format"] == written
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M:%S"])
+def test_a_draft_says_when_in_a_week_and_in_a_day_times_are(tmp_path, form):
+    rng = np.random.default_rng(3)
+    days = pd.Timestamp("2021-01-04") + pd.to_timedelta(7 * rng.integers(0, 90, 3000), "D")
+    days += pd.to_timedelta(rng.choice(5, 3000), "D")
+    minutes = 60 * rng.integers(8, 18, 3000) + 15 * rng.integers(0, 4, 3000)
+    rows = pd.DataFrame({"at": (days + pd.to_timedelta(minutes, "min")).strftime(form)})
+    rows["day"] = days.strftime("%Y-%m-%d")
+    rows["clock"] = [f"{one // 60:02d}:{one % 60:02d}" for one in minutes]
+    even = pd.Timestamp("2021-01-04") + pd.to_timedelta(rng.integers(0, 10**6, 3000), "min")
+    rows["even"] = even.strftime(form)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    entries = draft_file(tmp_path / "rows.csv").entries
+    rhythm = entries["at"]["rhythm"]
+    assert rhythm["weekdays"] == pytest.approx([0.2] * 5 + [0] * 2, abs=0.03)
+    assert rhythm["hours"] == pytest.approx([0] * 8 + [0.1] * 10 + [0] * 6, abs=0.025)
+    assert rhythm["minutes"] == pytest.approx({"60": 0.25, "30": 0.25, "15": 0.5}, abs=0.04)
+    assert set(rhythm) == {"weekdays", "hours", "minutes"}
+    assert set(entries["day"]["rhythm"]) == {"weekdays"}
+    assert set(entries["clock"]["rhythm"]) == {"minutes"}
+    assert "rhythm" not in entries["even"]
+    Domain.from_json(draft_file(tmp_path / "rows.csv").to_json())

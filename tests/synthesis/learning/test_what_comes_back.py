@@ -171,3 +171,24 @@ def test_one_odd_cell_changes_no_type_of_times():
         for cells in (times.astype("datetime64[us]"), times.where(times.index > 0, "unknown"))
     ]
     assert [str(table["t"].dtype) for table in tables] == ["datetime64[us]"] * 2
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M:%S"])
+def test_times_come_back_on_workdays_and_by_day(form):
+    """All of the real ones are; a noisy share of none is taken for some once in thirty releases."""
+    rng = np.random.default_rng(3)
+    days = pd.Timestamp("2021-01-04") + pd.to_timedelta(7 * rng.integers(0, 90, ROWS), "D")
+    days += pd.to_timedelta(rng.choice(5, ROWS), "D")
+    minutes = 60 * rng.integers(8, 18, ROWS) + 15 * rng.integers(0, 4, ROWS)
+    rows = pd.DataFrame({"at": (days + pd.to_timedelta(minutes, "min")).strftime(form)})
+    rows["day"] = days.strftime("%d/%m/%Y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = dpmosaic.synthesize(rows, 3.0, seed=1)
+    at = pd.to_datetime(release.table["at"], format=form)
+    day = pd.to_datetime(release.table["day"], format="%d/%m/%Y")
+    assert ((at.dt.day_of_week < 5) & (day.dt.day_of_week < 5)).mean() > 0.98
+    assert at.dt.hour.between(8, 17).mean() > 0.95
+    assert (at.dt.minute % 15 == 0).mean() > 0.95
+    hours = release.query("SELECT HOUR(at) AS hour, COUNT(*) AS rows FROM release GROUP BY HOUR(at)").frame
+    assert hours["rows"][hours["hour"].between(8, 17)].sum() > 0.95 * ROWS
