@@ -232,13 +232,13 @@ class GapAttribute(BinnedTimes):
         kind: Any = self.moments.at(np.zeros(1, dtype=np.int64)).dtype
         found = np.full(len(gaps), "NaT", dtype=kind)
         known = ~np.isnan(gaps) & ~np.isnat(times)
-        begun, far = self.moments.unit_numbers(times[known]), gaps[known].astype(np.int64)
+        begun, far = self.moments.unit_numbers(times[known]), gaps[known]
         if self.moments.pace is not None:
-            cells = np.searchsorted(self.units.cells[1:, 0], gaps[known], "right")
+            cells = np.searchsorted(self.units.cells[1:, 0], far, "right")
             least, most = self.units.reach[cells].T
             # Whole numbers alone would reach some of the times of a day and never others.
             inside = np.arange(len(far)) * _GOLDEN % 1 - 0.5
-            far = self.moments.pace.within(begun + gaps[known] + inside, begun + least, begun + most) - begun
+            far = self.moments.pace.in_rhythm(begun + far + inside, begun + least, begun + most) - begun
         units = begun + far.astype(np.int64)
         found[known] = np.clip(self.moments.at(units), *(np.array(_CALENDAR).astype(kind)))
         return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MINUTES = (60, 30, 15, 10, 5, 1)
 """Minutes of an hour are told apart by the first of these that divides them."""
 
-WEEKDAYS, HOURS = 7, 24
+WEEKDAYS, HOURS_OF_DAY = 7, 24
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 """Seconds."""
@@ -28,10 +28,10 @@ _FROM_MONDAY = 3
 _LEAST_TIMES = 200
 """Fewer times tell no rhythm."""
 
-_PRESENT = 3.0
+_ABOVE_NOISE = 3.0
 """Shares are seen that exceed so many deviations of their noise."""
 
-_SURELY, _FAR = 4.0, 0.05
+_NEVER_BY_CHANCE, _UNLIKE_EVEN = 4.0, 0.05
 """Shares are stated that are so many deviations from even ones, and so far from them in total variation."""
 
 _AT_MIDNIGHT = 0.02
@@ -70,14 +70,21 @@ class Rhythm:
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Rhythm:
         """Reads what `to_json` writes."""
-        shares = (tuple(map(float, form.get(key, ()))) for key in ("weekdays", "hours"))
         minutes = sorted(((int(one), float(share)) for one, share in form.get("minutes", {}).items()))
         midnight = form.get("midnight")
-        return cls(*shares, None if midnight is None else float(midnight), tuple(reversed(minutes)))
+        return cls(
+            tuple(map(float, form.get("weekdays", ()))),
+            tuple(map(float, form.get("hours", ()))),
+            None if midnight is None else float(midnight),
+            tuple(reversed(minutes)),
+        )
 
     def problem(self) -> str:
         """What is wrong with it; empty if nothing is."""
-        for what, listed, length in (("weekdays", self.weekdays, WEEKDAYS), ("hours", self.hours, HOURS)):
+        for what, listed, length in (
+            ("weekdays", self.weekdays, WEEKDAYS),
+            ("hours", self.hours, HOURS_OF_DAY),
+        ):
             if listed and (len(listed) != length or min(listed) < 0 or not 0.5 <= sum(listed) <= 1.5):
                 return f"{what} of a rhythm are {length} shares, 0 or more, that add up to 1"
         if self.midnight is not None and not 0 <= self.midnight <= 1:
@@ -103,7 +110,7 @@ class Pace:
     rhythm: Rhythm
     unit: float
 
-    def within(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
+    def in_rhythm(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
         """Numbers that lie evenly in ranges, moved to where the rhythm has them; their order is the same.
 
         Args:
@@ -117,8 +124,8 @@ class Pace:
         # In a range that the rhythm leaves out they stay.
         return np.where(end > begin, found, np.clip(np.floor(numbers + 0.5), least, most))
 
-    def evened(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
-        """The numbers that `within` moves to these, perhaps between two units; shape (N,)."""
+    def without_rhythm(self, numbers: Numbers, least: Numbers, most: Numbers) -> Numbers:
+        """The numbers that `in_rhythm` moves to these, perhaps between two units; shape (N,)."""
         begin, end = self._below(least), self._below(most + 1)
         held = end > begin
         share = (self._below(numbers + 0.5) - begin) / np.where(held, end - begin, 1.0)
@@ -134,7 +141,8 @@ class Pace:
         """The cycles before points of time, shape (N,)."""
         begin, length, places, masses = self._cycle
         cycles = np.floor((numbers - begin) / length)
-        return cycles + np.interp(numbers - begin - cycles * length, places, masses)
+        found: Numbers = cycles + np.interp(numbers - begin - cycles * length, places, masses)
+        return found
 
     def _at(self, below: Numbers) -> Numbers:
         """The units before which, and perhaps in part of them, so many cycles lie, shape (N,)."""
@@ -146,7 +154,8 @@ class Pace:
         width, mass = (np.diff(one)[piece] for one in (places, masses))
         share = (rest - masses[piece]) / np.maximum(mass, np.finfo(float).tiny)
         inside: Numbers = np.clip(np.floor(share * width), 0, np.maximum(width - 1, 0))
-        return begin + cycles * length + places[piece] + inside
+        found: Numbers = begin + cycles * length + places[piece] + inside
+        return found
 
     @cached_property
     def _cycle(self) -> tuple[float, float, Numbers, Numbers]:
@@ -158,8 +167,8 @@ class Pace:
         of_cycle = (weekdays[:, None] * masses).ravel()
         at = (np.arange(len(weekdays))[:, None] * day + places).ravel()
         ends = np.append(at, len(weekdays) * day)
-        below = np.concatenate([[0.0], np.cumsum(of_cycle)])
-        return begin, len(weekdays) * day, ends, below / below[-1]
+        below: Numbers = np.append(0.0, np.cumsum(of_cycle))
+        return begin, len(weekdays) * day, ends, below / float(below[-1])
 
     @cached_property
     def _day(self) -> tuple[Numbers, Numbers]:
@@ -167,40 +176,43 @@ class Pace:
         rhythm = self.rhythm
         if self.unit >= DAY or rhythm.finest == DAY:
             return np.zeros(1), np.ones(1)
-        hours = np.array(rhythm.hours or np.full(HOURS, 1 / HOURS))
+        hours: Numbers = np.array(rhythm.hours or (1 / HOURS_OF_DAY,) * HOURS_OF_DAY)
         if rhythm.finest == HOUR:
-            return np.arange(HOURS) * HOUR / self.unit, hours / hours.sum()
+            begun: Numbers = np.arange(HOURS_OF_DAY, dtype=np.float64) * (HOUR / self.unit)
+            return begun, hours / float(hours.sum())
         whole = _shares_of_minutes(rhythm.minutes) if rhythm.minutes else np.full(60, 1 / 60)
-        # Of finer units the first one of a minute is the whole minute, if the others are told apart.
-        parts = 2 if self.unit < MINUTE else 1
-        apart = parts == 2 and bool(rhythm.minutes)
-        minutes = np.zeros((60, parts))
-        minutes[:, 0] = whole if apart or parts == 1 else whole * self.unit / MINUTE
-        minutes[:, 1:] += max(0.0, 1 - whole.sum()) / 60 if apart else 0.0
-        if parts == 2 and not apart:
-            minutes[:, 1] = whole * (1 - self.unit / MINUTE)
-        masses = (hours[:, None, None] * minutes).ravel()
+        if self.unit >= MINUTE:
+            minutes = whole[:, None]
+        elif rhythm.minutes:
+            # The first unit of a minute is the whole minute, and others are told apart.
+            minutes = np.stack([whole, np.full(60, max(0.0, 1 - whole.sum()) / 60)], axis=1)
+        else:
+            minutes = whole[:, None] * np.array([self.unit / MINUTE, 1 - self.unit / MINUTE])
+        masses: Numbers = (hours[:, None, None] * minutes).ravel()
         if rhythm.midnight is not None:
             masses[0] = 0.0
             masses *= (1 - rhythm.midnight) / max(masses.sum(), np.finfo(float).tiny)
             masses[0] = rhythm.midnight
-        starts = np.arange(HOURS * 60)[:, None] * (MINUTE / self.unit) + np.arange(parts)
-        return starts.ravel(), masses / masses.sum()
+        begun = np.arange(HOURS_OF_DAY * 60, dtype=np.float64)[:, None] * (MINUTE / self.unit) + np.arange(
+            minutes.shape[1]
+        )
+        return begun.ravel(), masses / float(masses.sum())
 
 
 def _shares_of_minutes(minutes: tuple[tuple[int, float], ...]) -> Numbers:
     """The share of each minute of an hour, shape (60,)."""
-    kinds = kinds_of_minutes(np.arange(60))
-    shares = np.zeros(len(MINUTES))
+    kinds, shares = _kinds_of_minutes(), np.zeros(len(MINUTES))
     for one, share in minutes:
         shares[MINUTES.index(one)] = share
-    return (shares / np.bincount(kinds, minlength=len(MINUTES)))[kinds]
+    found: Numbers = (shares / np.bincount(kinds, minlength=len(MINUTES)))[kinds]
+    return found
 
 
-def kinds_of_minutes(minutes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """The place in `MINUTES` of the first that divides each of these minutes of an hour, shape (N,)."""
-    divided = minutes[:, None] % np.array(MINUTES) == 0
-    return np.argmax(divided, axis=1).astype(np.int64)
+def _kinds_of_minutes() -> NDArray[np.int64]:
+    """The place in `MINUTES` of the first that divides each minute of an hour, shape (60,)."""
+    divided = np.arange(60)[:, None] % np.array(MINUTES) == 0
+    found: NDArray[np.int64] = np.argmax(divided, axis=1)
+    return found
 
 
 @dataclass(frozen=True)
@@ -214,7 +226,7 @@ class TimesCounted:
     """
 
     weekdays: Numbers = field(default_factory=lambda: np.zeros(WEEKDAYS))
-    hours: Numbers = field(default_factory=lambda: np.zeros(1 + HOURS))
+    hours: Numbers = field(default_factory=lambda: np.zeros(1 + HOURS_OF_DAY))
     minutes: Numbers = field(default_factory=lambda: np.zeros(len(MINUTES) + 1))
 
     @classmethod
@@ -228,14 +240,15 @@ class TimesCounted:
         microseconds = times.astype("datetime64[us]").astype(np.int64)
         days, of_day = np.divmod(microseconds, int(DAY * 1e6))
         minutes, beyond = np.divmod(of_day, int(MINUTE * 1e6))
-        kinds = np.where(beyond > 0, len(MINUTES), kinds_of_minutes(minutes % 60))
+        kinds = np.where(beyond > 0, len(MINUTES), _kinds_of_minutes()[minutes % 60])
         hours = np.where(of_day > 0, 1 + minutes // 60, 0)
         later = np.where(of_day > 0, rows, 0)
-        return cls(
-            np.bincount((days + _FROM_MONDAY) % WEEKDAYS, rows, WEEKDAYS),
-            np.bincount(hours, rows, 1 + HOURS),
-            np.bincount(kinds, later, len(MINUTES) + 1),
+        counted = (
+            ((days + _FROM_MONDAY) % WEEKDAYS, rows, WEEKDAYS),
+            (hours, rows, 1 + HOURS_OF_DAY),
+            (kinds, later, len(MINUTES) + 1),
         )
+        return cls(*(np.bincount(*one).astype(np.float64) for one in counted))
 
     def rhythm(self, unit: float, noise: float = 0.0, dated: bool = True) -> Rhythm | None:
         """What they say of their rhythm; None if that they come evenly.
@@ -251,17 +264,17 @@ class TimesCounted:
             of_hours = self.hours[1:].copy()
             total = max(float(self.hours.sum()), 1.0)
             # As many as at other full hours, if these are told apart.
-            by_chance = max(total * unit / DAY, float(self.minutes[0]) / (HOURS - 1))
-            if unit < HOUR and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _PRESENT * noise):
+            by_chance = max(total * unit / DAY, float(self.minutes[0]) / (HOURS_OF_DAY - 1))
+            if unit < HOUR and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _ABOVE_NOISE * noise):
                 midnight = round(float(self.hours[0]) / total, 3)
             else:
                 of_hours[0] += self.hours[0]
-            hours = _uneven(of_hours, np.full(HOURS, 1 / HOURS), noise)
+            hours = _uneven(of_hours, np.full(HOURS_OF_DAY, 1 / HOURS_OF_DAY), noise)
         if unit < HOUR:
-            each = np.bincount(kinds_of_minutes(np.arange(60)), minlength=len(MINUTES)) / 60
+            each = np.bincount(_kinds_of_minutes(), minlength=len(MINUTES)) / 60
             whole = min(1.0, unit / MINUTE)
             minutes = _uneven(self.minutes, np.append(each * whole, 1 - whole), noise)
-        if weekdays is hours is minutes is midnight is None:
+        if (weekdays, hours, minutes, midnight) == (None, None, None, None):
             return None
         known = () if minutes is None else minutes[:-1]
         return Rhythm(
@@ -275,22 +288,22 @@ class TimesCounted:
 def _uneven(counts: Numbers, even: Numbers, noise: float) -> tuple[float, ...] | None:
     """Shares of counts; None if they may as well be even ones."""
     total = float(counts.sum())
-    if total < max(_LEAST_TIMES, _PRESENT * noise * len(counts) ** 0.5):
+    if total < max(_LEAST_TIMES, _ABOVE_NOISE * noise * len(counts) ** 0.5):
         return None
     expected, free = even * total, len(counts) - 1
     far = ((counts - expected) ** 2 / np.maximum(expected + noise**2, 1.0)).sum()
     # The quantile of a chi-square distribution, by the approximation of Wilson and Hilferty.
-    if far < free * (1 - 2 / (9 * free) + _SURELY * (2 / (9 * free)) ** 0.5) ** 3:
+    if far < free * (1 - 2 / (9 * free) + _NEVER_BY_CHANCE * (2 / (9 * free)) ** 0.5) ** 3:
         return None
-    seen = counts > _PRESENT * noise
+    seen = counts > _ABOVE_NOISE * noise
     rest = max(0.0, float(counts[~seen].sum()))
-    if rest <= _PRESENT * noise * np.sqrt((~seen).sum()):
+    if rest <= _ABOVE_NOISE * noise * np.sqrt((~seen).sum()):
         rest = 0.0
     # What no single count tells is spread as evenly as it can be.
     unseen = np.where(seen, 0.0, even)
     shares = np.where(seen, counts, 0.0) + rest * unseen / max(float(unseen.sum()), 1e-300)
     shares = np.round(shares / shares.sum(), 3)
-    if np.abs(shares - even).sum() / 2 < _FAR:
+    if np.abs(shares - even).sum() / 2 < _UNLIKE_EVEN:
         return None
     shares[np.argmax(shares)] -= max(0.0, shares.sum() - 1)
     return tuple(np.round(shares, 3).tolist())

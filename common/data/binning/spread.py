@@ -164,7 +164,7 @@ class Spread:
         (begin,), (end,) = (ends[bins] for ends in self._ends)
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
         least, most = self.reach[[cell]].T
-        place = self.scale.of(self._evened(np.clip([number], least - half, most + half), least, most))
+        place = self.scale.of(self._without_pace(np.clip([number], least - half, most + half), least, most))
         ranks = self._ranks_of_places(
             bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin)
         )
@@ -198,7 +198,7 @@ class Spread:
                 return first, np.where(self._wide, 0.0, last)
         for found, bound in ((first, low - half), (last, high + half)):
             number = np.clip(bound, least[wide] - half, most[wide] + half)
-            number = self._evened(number, least[wide], most[wide])
+            number = self._without_pace(number, least[wide], most[wide])
             places = (self.scale.of(number) - begin[bins]) / (end[bins] - begin[bins])
             found[wide] = self._ranks_of_places(bins, masses, np.clip(places, 0.0, 1.0))
         return first, last
@@ -253,18 +253,18 @@ class Spread:
         numbers += low[bins]
         numbers = self.scale.numbers(numbers)
         if self.pace is not None:
-            numbers = self.pace.within(numbers, least[bins], most[bins])
+            numbers = self.pace.in_rhythm(numbers, least[bins], most[bins])
         if self.lattice is not None:
             numbers = self.lattice.values(self.lattice.nearest(numbers))
         np.maximum(numbers, least[bins], out=numbers)
         np.minimum(numbers, most[bins], out=numbers)
         return numbers
 
-    def _evened(
+    def _without_pace(
         self, numbers: NDArray[np.float64], least: NDArray[np.float64], most: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Numbers of cells from `least` to `most` where they would be without a pace, shape (N,)."""
-        return numbers if self.pace is None else self.pace.evened(numbers, least, most)
+        return numbers if self.pace is None else self.pace.without_rhythm(numbers, least, most)
 
     def _places_of_ranks(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]

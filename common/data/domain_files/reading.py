@@ -164,8 +164,8 @@ def _moments(name: str, form: Mapping[str, Any], timed: bool) -> TimeAttribute:
     _check_form(name, form, divided)
     granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
     named = form.get("format", ""), form.get("timezone", "")
-    lists = (tuple(form.get(key, ())) for key in ("months", "days", "also"))
-    moments = Moments(timed, Granularity(granularity), *named, *lists, _rhythm(form))
+    months, days, also = (tuple(form.get(key, ())) for key in ("months", "days", "also"))
+    moments = Moments(timed, Granularity(granularity), *named, months, days, also, _rhythm(form))
     if "after" in form:
         return _gap(name, form, moments)
     if "parts" in form:

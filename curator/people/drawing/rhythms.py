@@ -83,5 +83,5 @@ def _within_days(values: Numbers, held: Rows, pace: Pace, day: float, rng: np.ra
     evened = np.empty(len(values))
     evened[order] = middles[group] * day - 0.5
     of_days = replace(pace, rhythm=replace(pace.rhythm, weekdays=()))
-    found: Numbers = begun + of_days.within(evened, np.zeros(len(values)), np.full(len(values), day - 1))
+    found: Numbers = begun + of_days.in_rhythm(evened, np.zeros(len(values)), np.full(len(values), day - 1))
     return found

@@ -29,7 +29,7 @@ def drawn(rhythm, unit, rows=20_000, weeks=3):
     size = round(weeks * WEEK / unit)
     least, most = np.zeros(rows), np.full(rows, size - 1.0)
     numbers = np.random.default_rng(3).random(rows) * size - 0.5
-    return Pace(rhythm, unit).within(numbers, least, most)
+    return Pace(rhythm, unit).in_rhythm(numbers, least, most)
 
 
 @pytest.mark.parametrize("unit", [1, 60])
@@ -63,7 +63,7 @@ def test_numbers_keep_their_order_and_stay_in_their_ranges(rhythm):
         begin, length = rng.integers(-(10**6), 10**6), rng.integers(1, 30_000)
         least, most = np.full(500, float(begin)), np.full(500, float(begin + length - 1))
         numbers = np.sort(begin + rng.random(500) * length - 0.5)
-        found = pace.within(numbers, least, most)
+        found = pace.in_rhythm(numbers, least, most)
         assert (np.diff(found) >= 0).all()
         assert (found >= least).all()
         assert (found <= most).all()
@@ -76,10 +76,10 @@ def test_a_threshold_divides_a_range_as_its_numbers_do(rhythm):
     size = 2 * WEEK // unit
     numbers = (np.arange(rows) + 0.5) / rows * size - 0.5
     pace = Pace(rhythm, unit)
-    found = pace.within(numbers, np.zeros(rows), np.full(rows, size - 1.0))
+    found = pace.in_rhythm(numbers, np.zeros(rows), np.full(rows, size - 1.0))
     for threshold in np.random.default_rng(2).integers(1, size, 40) - 0.5:
-        evened = pace.evened(np.array([threshold]), np.zeros(1), np.array([size - 1.0]))
-        assert (found < threshold).mean() == pytest.approx((evened[0] + 0.5) / size, abs=2 / rows)
+        found_even = pace.without_rhythm(np.array([threshold]), np.zeros(1), np.array([size - 1.0]))
+        assert (found < threshold).mean() == pytest.approx((found_even[0] + 0.5) / size, abs=2 / rows)
 
 
 @pytest.mark.parametrize("rhythm", RHYTHMS.values(), ids=RHYTHMS)
