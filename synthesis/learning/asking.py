@@ -100,17 +100,30 @@ class Asking:
         counts: what counts its rows.
         rows: their number.
         share: what each column may cost, zCDP.
+        kept: what is left of the grant when all that learning may cost is spent, zCDP.
     """
 
     cells: Cells
     counts: PrivateCounts
     rows: Rows
     share: float
+    kept: float = 0.0
 
     @property
     def records(self) -> float:
         """The number of rows, with noise."""
         return self.rows.records
+
+    def part(self, share: float, columns: int, most: float = 0.15) -> float:
+        """A share of a column, of which columns together take no more than a little of what bins are left.
+
+        Args:
+            share: of a column.
+            columns: number of those that are asked for.
+            most: of all that is left for learning.
+        """
+        left = max(0.0, self.counts.left - self.kept)
+        return min(share, most * left / (self.share * max(1, columns)))
 
     def different_values(self, names: Iterable[str], part: float) -> dict[str, Noisy]:
         """The noisy number of different values of each column.

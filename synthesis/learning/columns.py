@@ -13,7 +13,7 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.clock import Clock
-from ...common.data.attributes.dates import DateAttribute
+from ...common.data.attributes.dates import BinnedTimes, DateAttribute
 from ...common.data.attributes.moments import Granularity, Moments
 from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
 from ...common.data.binning.lattice import Lattice
@@ -276,7 +276,7 @@ def trim_bins(
     Returns:
         The attribute, and the code in it of each code.
     """
-    if isinstance(attribute, DateAttribute):
+    if isinstance(attribute, BinnedTimes):
         units, codes = trim_bins(attribute.units, first, stop, atoms)
         assert isinstance(units, NumericAttribute)
         return replace(attribute, units=units), codes
@@ -385,7 +385,7 @@ def _true_and_false(found: Sequence[str]) -> tuple[str, str] | None:
 def _plain(attribute: Attribute, missing: bool) -> Attribute:
     """A released column of numbers or dates."""
     match attribute:
-        case DateAttribute():
+        case BinnedTimes():
             return replace(attribute, units=_plain_numbers(attribute.units, missing))
         case NumericAttribute():
             return _plain_numbers(attribute, missing)

@@ -86,7 +86,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         zcdp_rho: what may be spent, with the choice of bins.
         delta: probability with which texts of single rows may be found, for all columns together.
     """
-    names, records = cells.names, rows.records
+    names, records, kept = cells.names, rows.records, counts.left - zcdp_rho
     asked = {name: partial(cells.forms, name) for name in names if name not in cells.listed}
     voting = _VOTES * zcdp_rho / len(names)
     whole = zcdp_rho / len(names)
@@ -102,7 +102,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     kinds = {name: vote.kind for name, vote in votes.items()}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words)]
     left = (1 - _VOTES) * (zcdp_rho - whole * len(described)) - _UNITS * whole * asked_of_units
-    asking = Asking(cells, counts, rows, left / max(1, len(costly)))
+    asking = Asking(cells, counts, rows, left / max(1, len(costly)), kept)
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts)}
     different = different_texts(asking, texts)
     many = {
@@ -125,8 +125,9 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         if isinstance(kind, Words):
             found[name] = learned_words(votes[name], forms[name], name, rows, voting)
     found |= learned_numbers(asking, numbers, votes, each)
-    found |= learned_times(asking, times, votes, each)
     found |= learned_texts(asking, texts, votes, forms, different, each)
+    # Last, since what times ask of each other follows what is left.
+    found |= learned_times(asking, times, votes, each)
     lost = tuple(name for name in names if found[name] is None)
     others = tuple(
         name

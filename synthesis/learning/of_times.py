@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import Clock
-from ...common.data.attributes.moments import SECONDS, Granularity, Moments
-from ...common.data.binning.rhythm import DAY, HOUR, Rhythm, TimesCounted
+from ...common.data.attributes.dates import DateAttribute, GapAttribute
+from ...common.data.attributes.moments import Granularity, Moments
 from ...common.forms.date_formats import days_of, has_offset, months_of, readings, unit_of
 from ...common.forms.notation import LARGEST_WHOLE
 from ...common.forms.zone_names import ZONE_NAMES, zone_named
@@ -26,6 +26,8 @@ from .kind import Times
 from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
+from .times.following import Dates, learned_gaps
+from .times.rhythms import learned_rhythms
 
 ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TEXTS = (
     0.05,
@@ -41,10 +43,6 @@ ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TE
 """Shares of a column for the order of day and month, the names of months, and as much for those of days, the
 distance from UTC, the finest unit, the zeros of whole seconds, dates that stand for none, a grid over
 centuries, one around the records, and texts beside the times."""
-
-RHYTHM, _OF_LEFT = 0.1, 0.05
-"""Share of a column for each of the days of a week, the hours of a day and the minutes of an hour; of what is
-left for all columns at most so much."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -167,8 +165,10 @@ def learned_times(
         else replace(one, low=atoms[name][0], high=atoms[name][-1], certain=True)
         for name, one in ranges.items()
     }
-    rhythms = _rhythms(asking, {name: one for name, one in moments.items() if found[name].certain}, beside)
-    return {
+    rhythms = learned_rhythms(
+        asking, {name: one for name, one in moments.items() if found[name].certain}, beside
+    )
+    columns: dict[str, Column | None] = {
         name: Column(
             times(
                 *(name, kind, granularities[name], found[name], atoms[name], zones[name]),
@@ -185,6 +185,17 @@ def learned_times(
         else None
         for name, kind in kinds.items()
     }
+    dates = {
+        name: Dates(one, read[name], found[name], votes[name])
+        for name, one in moments.items()
+        if not atoms[name]
+    }
+    for name, (other, gaps) in learned_gaps(asking, dates).items():
+        column = columns[name]
+        assert column is not None
+        assert isinstance(column.reading, DateAttribute)
+        columns[name] = replace(column, reading=GapAttribute(name, gaps, column.reading.moments, other))
+    return columns
 
 
 def _ruler(name: str, kind: Times, moments: Moments) -> Ruler:
@@ -226,40 +237,6 @@ def _atoms(
         atoms[name] = tuple(known[name][seen].tolist())
         others[name] = votes[name].without(float(one.values[seen].sum()), one.sigma * math.sqrt(len(seen)))
     return atoms, others
-
-
-def _rhythms(
-    asking: Asking, moments: Mapping[str, Moments], units: Mapping[str, partial[NDArray[np.float64]]]
-) -> dict[str, Rhythm | None]:
-    """When in a week and in a day the times of columns are; None if they come evenly, as far as is seen."""
-    lengths = {name: SECONDS[one.granularity] for name, one in moments.items() if one.granularity in SECONDS}
-    dated = [name for name in lengths if not isinstance(moments[name], Clock)]
-    asked = {
-        "days of the week": ("weekdays", dated),
-        "hours of the day": ("hours", [name for name in dated if lengths[name] < DAY]),
-        "minutes": ("minutes", [name for name, unit in lengths.items() if unit < HOUR]),
-    }
-    cost = min(RHYTHM * asking.share, _OF_LEFT * asking.counts.left / max(1, len(lengths)))
-    found: dict[str, dict[str, Noisy]] = {name: {} for name in lengths}
-    for step, (part, names) in asked.items():
-        counts = {name: partial(_by_rhythm, moments[name], units[name], part) for name in names}
-        for name, noisy in asking.counts.histograms(step, counts, cost).items():
-            found[name][part] = noisy
-    return {
-        name: TimesCounted(**{part: noisy.values[:-1] for part, noisy in parts.items()}).rhythm(
-            lengths[name], next(iter(parts.values())).sigma, dated=name in dated
-        )
-        for name, parts in found.items()
-        if parts
-    }
-
-
-def _by_rhythm(moments: Moments, units: partial[NDArray[np.float64]], part: str) -> NDArray[np.int64]:
-    """The number of rows by weekday, hour or minute as `TimesCounted` has them, then of all others."""
-    found = units()
-    known = found[~np.isnan(found)].astype(np.int64)
-    counts = getattr(TimesCounted.of(moments.at(known), np.ones(len(known), dtype=np.int64)), part)
-    return np.append(counts, len(found) - counts.sum()).astype(np.int64)
 
 
 def _units_of_none(moments: Moments) -> NDArray[np.float64]:

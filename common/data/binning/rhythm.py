@@ -31,7 +31,7 @@ _LEAST_TIMES = 200
 _ABOVE_NOISE = 3.0
 """Shares are seen that exceed so many deviations of their noise."""
 
-_NEVER_BY_CHANCE, _UNLIKE_EVEN = 4.0, 0.05
+_SELDOM_BY_CHANCE, _UNLIKE_EVEN = 3.0, 0.05
 """Shares are stated that are so many deviations from even ones, and so far from them in total variation."""
 
 _AT_MIDNIGHT = 0.02
@@ -293,7 +293,7 @@ def _uneven(counts: Numbers, even: Numbers, noise: float) -> tuple[float, ...] |
     expected, free = even * total, len(counts) - 1
     far = ((counts - expected) ** 2 / np.maximum(expected + noise**2, 1.0)).sum()
     # The quantile of a chi-square distribution, by the approximation of Wilson and Hilferty.
-    if far < free * (1 - 2 / (9 * free) + _NEVER_BY_CHANCE * (2 / (9 * free)) ** 0.5) ** 3:
+    if far < free * (1 - 2 / (9 * free) + _SELDOM_BY_CHANCE * (2 / (9 * free)) ** 0.5) ** 3:
         return None
     seen = counts > _ABOVE_NOISE * noise
     rest = max(0.0, float(counts[~seen].sum()))
