@@ -23,7 +23,7 @@ SETTINGS = {"mechanism": "independent", "epsilon": 30.0, "progress": False, "led
 PERSON, STAY = 5000, "S90000"
 
 
-def released(**options):
+def release_with(**options):
     """A release from tables: what its owner and its readers see by name, and its certificates."""
 
     def release(tables):
@@ -105,7 +105,7 @@ CASES = [(odd, options) for options in OPTIONS for odd in ODD if options != "pai
 def test_a_person_with_rows_in_several_tables_shows_only_in_noisy_counts(odd, options):
     tables = several()
     # What numbers of rows cost stands in the certificate of the whole alone.
-    found = alarms(released(**RELATED, **OPTIONS[options]), tables, with_person(tables, *ODD[odd]))
+    found = alarms(release_with(**RELATED, **OPTIONS[options]), tables, with_person(tables, *ODD[odd]))
     assert found - {"cost"} == set()
 
 
@@ -113,7 +113,7 @@ def test_a_planted_fault_is_found_in_several_tables(monkeypatch):
     leaks.a_row_weighs_as_much_as_a_person(monkeypatch)
     tables = several()
     both = tables, with_person(tables, *ODD["many stays"])
-    assert "counts" in alarms(released(**RELATED, domain=DOMAINS), *both)
+    assert "counts" in alarms(release_with(**RELATED, domain=DOMAINS), *both)
 
 
 def visits(people=150):
@@ -178,5 +178,5 @@ def test_a_person_with_rows_in_some_periods_shows_only_in_noisy_counts(earlier, 
     }
     more = pd.concat([rows, pd.DataFrame(person)], ignore_index=True)
     before = {"continues": earlier[number]} if number else {}
-    release = released(**SHARED, until=ENDS[number], **before)
+    release = release_with(**SHARED, until=ENDS[number], **before)
     assert alarms(release, rows, more) - {"cost"} == set()

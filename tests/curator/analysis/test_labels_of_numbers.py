@@ -51,7 +51,7 @@ def methods(kind):
     }
 
 
-def shown(found):
+def texts_of(found):
     """All that shows a result."""
     return [repr(found), found._repr_html_()]
 
@@ -89,5 +89,5 @@ def test_numbers_have_the_labels_of_their_release_wherever_they_are_shown(
     for name, arguments in asked.items():
         found = getattr(release, name)(*arguments, **options.get(name, {}))
         assert found.labels == labels
-        for text in shown(found):
+        for text in texts_of(found):
             assert ("NOT A RELEASE" in text) == bool(labels), name
