@@ -13,7 +13,7 @@ from .parsing import parse_message
 from .streams import at_most
 
 _ENTRIES_IN_A_FRAME = 1000
-_MOST_ENTRIES, _MOST_BYTES = 1 << 18, 1 << 28
+_MOST_ENTRIES, _MOST_STATEMENT_BYTES = 1 << 18, 1 << 28
 """Most entries of a statement, and bytes of its frames: how many queries a party charged, it alone knows."""
 
 
@@ -30,7 +30,7 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
     """The Statement of these frames."""
     entries: list[Entry] = []
     last: pb.StatementFrame | None = None
-    for data in at_most(frames, _MOST_BYTES):
+    for data in at_most(frames, _MOST_STATEMENT_BYTES):
         if last is not None:
             raise ProtocolError("a party's statement continues after its signature; compare versions")
         frame = parse_message(pb.StatementFrame, data)

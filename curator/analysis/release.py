@@ -156,7 +156,7 @@ class Release:
         """
         from .queries.answering import answer
 
-        return self._labelled(answer(self.published, text, level, of))
+        return self._with_labels(answer(self.published, text, level, of))
 
     def mean(
         self, column: str, where: Mapping[str, Any] | None = None, by: Names | None = None, **options: Any
@@ -169,7 +169,7 @@ class Release:
         """
         from .estimators.means import mean
 
-        return self._labelled(mean(self.published, column, where, by, **options))
+        return self._with_labels(mean(self.published, column, where, by, **options))
 
     def proportion(
         self,
@@ -182,13 +182,13 @@ class Release:
         """The share of rows with a value, with an interval: see `estimators.means.proportion`."""
         from .estimators.means import proportion
 
-        return self._labelled(proportion(self.published, column, value, where, by, **options))
+        return self._with_labels(proportion(self.published, column, value, where, by, **options))
 
     def difference(self, column: str, between: tuple[str, Any, Any], **options: Any) -> Estimates:
         """The difference of two groups' means or shares: see `estimators.means.difference`."""
         from .estimators.means import difference
 
-        return self._labelled(difference(self.published, column, between, **options))
+        return self._with_labels(difference(self.published, column, between, **options))
 
     def linear(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
         """Linear regression with intervals of its coefficients: see `estimators.regression.linear`.
@@ -199,25 +199,25 @@ class Release:
         """
         from .estimators.regression import linear
 
-        return self._labelled(linear(self.published, y, x, **options))
+        return self._with_labels(linear(self.published, y, x, **options))
 
     def logistic(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
         """Logistic regression with intervals of its coefficients: see `estimators.regression.logistic`."""
         from .estimators.regression import logistic
 
-        return self._labelled(logistic(self.published, y, x, **options))
+        return self._with_labels(logistic(self.published, y, x, **options))
 
     def correlation(self, one: str, other: str, **options: Any) -> Estimates:
         """The correlation of two columns, with an interval: see `estimators.correlation.correlation`."""
         from .estimators.correlation import correlation
 
-        return self._labelled(correlation(self.published, one, other, **options))
+        return self._with_labels(correlation(self.published, one, other, **options))
 
     def survival(self, time: str, **options: Any) -> SurvivalCurves:
         """Curves of Kaplan and Meier with intervals and bands: see `estimators.survival.survival`."""
         from .estimators.survival import survival
 
-        return self._labelled(survival(self.published, time, **options))
+        return self._with_labels(survival(self.published, time, **options))
 
     def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
         """A test of a hypothesis about the population, with a p-value that counts the noise.
@@ -240,7 +240,7 @@ class Release:
         """
         from .hypotheses.tests import run_test
 
-        return self._labelled(run_test(self.published, name, *columns, **options))
+        return self._with_labels(run_test(self.published, name, *columns, **options))
 
     def infer(
         self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any
@@ -249,9 +249,9 @@ class Release:
         from .estimators.jackknife import infer
 
         found = infer(self.published, lambda rows: fn(self.published.shown(rows)), columns, **options)
-        return self._labelled(found)
+        return self._with_labels(found)
 
-    def _labelled(self, found: _Numbers) -> _Numbers:
+    def _with_labels(self, found: _Numbers) -> _Numbers:
         """Numbers with the labels of the release that they are of."""
         return replace(found, labels=self.certificate.labels)
 

@@ -94,7 +94,7 @@ OTHERWISE = {"foresee", "foresee_accept", "by_files", "agree", "unmask"}
 def _few(monkeypatch):
     monkeypatch.setattr(alignments, "_MOST_TOKENS", 1000)
     monkeypatch.setattr(statements, "_MOST_ENTRIES", 3000)
-    monkeypatch.setattr(statements, "_MOST_BYTES", MOST_BYTES // 2)
+    monkeypatch.setattr(statements, "_MOST_STATEMENT_BYTES", MOST_BYTES // 2)
 
 
 def test_every_method_that_asks_a_party_is_looked_at():
