@@ -74,6 +74,11 @@ class BundleHeader:
         return found
 
 
+def is_bundle(content: bytes) -> bool:
+    """Whether the content of a file begins as a bundle does."""
+    return content.startswith(_MAGIC)
+
+
 @dataclass(frozen=True)
 class Bundle:
     """A bundle as it was read, whose signature is not verified yet.
@@ -97,7 +102,7 @@ class Bundle:
         Raises:
             ProtocolError: there is none.
         """
-        if not data.startswith(_MAGIC):
+        if not is_bundle(data):
             raise ProtocolError(f"expected a bundle, got a file of another kind; {_REMEDY}")
         begins = len(_MAGIC) + _LENGTH_BYTES
         length = int.from_bytes(data[len(_MAGIC) : begins], "big")
