@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
+
+from .errors import ProtocolError
 
 _Bytes = TypeVar("_Bytes", bytes, memoryview)
 
@@ -17,3 +19,19 @@ MESSAGE_BYTES = FRAME_BYTES + (1 << 16)
 def in_frames(data: _Bytes) -> Iterator[_Bytes]:
     """Bytes in frames, of which all but the last are full; none of no bytes."""
     return (data[start : start + FRAME_BYTES] for start in range(0, len(data), FRAME_BYTES))
+
+
+def join_chunks(chunks: Iterable[bytes], size: int) -> bytes:
+    """A message of so many bytes from its chunks.
+
+    Raises:
+        ProtocolError: it is longer or shorter; no more than one chunk too many is read.
+    """
+    message = bytearray()
+    for chunk in chunks:
+        message += chunk
+        if len(message) > size:
+            break
+    if len(message) != size:
+        raise ProtocolError("a message has another length than expected; ask again")
+    return bytes(message)

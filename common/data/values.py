@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..bounded import DEEPEST
 from ..errors import DataError
 from ..forms.notation import LARGEST_WHOLE, PLAIN, Notation
 from ..later import np
@@ -69,25 +70,33 @@ def compose(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def compose_texts(form: Any) -> Any:
+def compose_texts(form: Any, deepest: int = DEEPEST) -> Any:
     """The same content of texts, sequences and mappings, every text composed (`compose`).
 
+    Args:
+        form: the content.
+        deepest: so many sequences and mappings may be inside each other, as in a file.
+
     Raises:
-        DataError: two keys of a mapping are one when composed.
+        DataError: two keys of a mapping are one when composed, or more are inside each other.
     """
     if isinstance(form, str):
         return compose(form)
-    if isinstance(form, list | tuple):
-        return type(form)(map(compose_texts, form))
-    if not isinstance(form, Mapping):
+    if not isinstance(form, list | tuple | Mapping):
         return form
+    if not deepest:
+        raise DataError(
+            f"expected at most {DEEPEST} lists or mappings inside each other, got more; take fewer"
+        )
+    if not isinstance(form, Mapping):
+        return type(form)(compose_texts(one, deepest - 1) for one in form)
     found: dict[Any, Any] = {}
     for name, one in form.items():
-        if (key := compose_texts(name)) in found:
+        if (key := compose_texts(name, deepest - 1)) in found:
             raise DataError(
                 f"{key!r} is named in two spellings that are one in Unicode's normal form C; keep one"
             )
-        found[key] = compose_texts(one)
+        found[key] = compose_texts(one, deepest - 1)
     return found
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..canonical.terms import terms_digest
 from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import DeliveriesLost, ProtocolError
+from ..frames import join_chunks
 from ..messages import Acceptance, DealRequest, Delivery, DeliveryKind, OpeningRequest
 from ..processes.workers import RangeMap, inline
 from ..promises.binding import Binding
@@ -41,7 +42,7 @@ from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, produ
 from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
 from ..terms import ReleaseTerms
-from .evaluator import DealerScores, join_chunks
+from .evaluator import DealerScores
 from .peers import Peers
 
 _COMPONENT = "component of masks"

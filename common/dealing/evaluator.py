@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..canonical.queries import query_digest
 from ..crypto.randomness import KEY_BYTES
 from ..errors import DeliveriesLost, ProtocolError
+from ..frames import join_chunks
 from ..messages import Delivery, DeliveryKind
 from ..protocols.arithmetic.ring import Words
 from ..protocols.masked.plan import MaskedPlan
@@ -249,22 +250,6 @@ class DealerScores:
         if self._latest is None or self._latest[0].query_id != query_id:
             raise DeliveriesLost("a step of a score query comes before the query; prepare the scores again")
         return self._latest[1]
-
-
-def join_chunks(chunks: Iterable[bytes], size: int) -> bytes:
-    """A message of so many bytes from its chunks.
-
-    Raises:
-        ProtocolError: it is longer or shorter; no more than one chunk too many is read.
-    """
-    message = bytearray()
-    for chunk in chunks:
-        message += chunk
-        if len(message) > size:
-            break
-    if len(message) != size:
-        raise ProtocolError("a message of a score query has another length than expected; ask again")
-    return bytes(message)
 
 
 def wrong_recipient() -> ProtocolError:

@@ -11,6 +11,9 @@ from pathlib import Path
 from ..errors import DataError
 from ..showing.telling import write
 
+_DATABASE = b"SQLite format 3\0"
+"""How files of SQLite begin."""
+
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -43,6 +46,22 @@ def check_replaceable(path: Path) -> None:
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is a device, a pipe or a folder")
+    check_no_database(path)
+
+
+def check_no_database(path: Path) -> None:
+    """Refuses to write over a database, such as a ledger, in which charges are noted.
+
+    Raises:
+        OSError: there is one.
+    """
+    begins = b""
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                begins = file.read(len(_DATABASE))
+    if begins == _DATABASE:
+        raise OSError(errno.EINVAL, "it is a database, such as a ledger or a journal")
 
 
 @contextlib.contextmanager
@@ -70,6 +89,7 @@ def write_text(path: Path, content: str) -> None:
     """
     with told_if_unwritable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        check_no_database(path)
         path.write_text(content, encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
+from reprlib import repr as brief
 from typing import Any
 
 from ..errors import BudgetError
@@ -57,13 +58,13 @@ class Budget:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         for name, value in (("epsilon", self.epsilon), ("rho", self.zcdp_rho)):
             if value is not None and not (_is_number(value) and 0 < value <= sys.float_info.max):
-                raise BudgetError(f"{name}: expected a positive finite number, got {value!r:.40}")
+                raise BudgetError(f"{name}: expected a positive finite number, got {brief(value)}")
         if self.epsilon is not None and self.delta is None:
             raise BudgetError(
                 "delta: expected a number in (0, 1) beside epsilon, got none; 1e-9 is a common choice"
             )
         if self.delta is not None and not (_is_number(self.delta) and 0 < self.delta < 1):
-            raise BudgetError(f"delta: expected a number in (0, 1), got {self.delta!r:.40}")
+            raise BudgetError(f"delta: expected a number in (0, 1), got {brief(self.delta)}")
         if self.delta is not None and self.delta < LEAST_DELTA:
             raise BudgetError(
                 f"delta: expected at least {LEAST_DELTA:g}, below which draws of noise are not exact enough, "

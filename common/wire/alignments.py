@@ -13,6 +13,9 @@ from .streams import decode_words, encode_answer
 
 _TOKEN_WORDS = 2
 _BLOCK_TOKENS = 1 << 16
+_MOST_TOKENS = 1 << 27
+"""Most tokens of a party, which alone knows how many they are."""
+
 _COUNT, _POSITION = np.dtype("<i8"), np.dtype("<u4")
 
 
@@ -34,9 +37,9 @@ def decode_tokens(frames: Iterable[bytes], levels: int) -> NDArray[np.uint64]:
         levels: number of match keys.
 
     Raises:
-        ProtocolError: the last token is not complete.
+        ProtocolError: the last token is not complete, or there are more than any party has.
     """
-    words = decode_words(frames)
+    words = decode_words(frames, levels * _TOKEN_WORDS * _MOST_TOKENS)
     if words.size % (levels * _TOKEN_WORDS):
         raise ProtocolError("expected whole tokens, got a part of one; ask again")
     return words.view(np.uint64).reshape(-1, levels, _TOKEN_WORDS)

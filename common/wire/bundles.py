@@ -20,11 +20,14 @@ from ..frames import in_frames
 from ..history import START
 from . import bundle_pb2 as pb
 from . import codec
-from .parsing import parse_message
+from .parsing import check_parts, parse_message
 from .refusals import error_in, refusal_of
 
 MOST_BYTES = 1 << 30
 """Largest bundle."""
+
+_MOST_PARTS = 1 << 20
+"""Calls, replies and messages of a bundle together; each takes a hundred bytes of memory or more."""
 
 _MAGIC = b"dpmosaic bundle 1\n"
 _LENGTH_BYTES = 4
@@ -71,6 +74,11 @@ class BundleHeader:
         return found
 
 
+def is_bundle(content: bytes) -> bool:
+    """Whether the content of a file begins as a bundle does."""
+    return content.startswith(_MAGIC)
+
+
 @dataclass(frozen=True)
 class Bundle:
     """A bundle as it was read, whose signature is not verified yet.
@@ -94,7 +102,7 @@ class Bundle:
         Raises:
             ProtocolError: there is none.
         """
-        if not data.startswith(_MAGIC):
+        if not is_bundle(data):
             raise ProtocolError(f"expected a bundle, got a file of another kind; {_REMEDY}")
         begins = len(_MAGIC) + _LENGTH_BYTES
         length = int.from_bytes(data[len(_MAGIC) : begins], "big")
@@ -210,7 +218,12 @@ def encode_calls(calls: Sequence[BundledCall]) -> bytes:
 
 
 def decode_calls(payload: bytes) -> list[BundledCall]:
-    """The calls in the payload of a curator's bundle."""
+    """The calls in the payload of a curator's bundle.
+
+    Raises:
+        ProtocolError: they do not parse, or are more than a bundle holds.
+    """
+    check_parts(payload, 2, _MOST_PARTS)
     return [codec.of_message(BundledCall, call) for call in parse_message(pb.BundledCalls, payload).calls]
 
 
@@ -223,7 +236,12 @@ def encode_replies(replies: BundledReplies) -> bytes:
 
 
 def decode_replies(payload: bytes) -> BundledReplies:
-    """The replies in the payload of a party's bundle."""
+    """The replies in the payload of a party's bundle.
+
+    Raises:
+        ProtocolError: they do not parse, or are more than a bundle holds.
+    """
+    check_parts(payload, 2, _MOST_PARTS)
     read = parse_message(pb.BundledReplies, payload)
     replies = {bytes(each.call): tuple(each.replies) for each in read.replies}
     return BundledReplies(replies, error_in(read.refusal) if read.HasField("refusal") else None)

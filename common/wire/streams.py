@@ -17,6 +17,38 @@ from .codec import of_message, to_message
 from .parsing import parse_message
 
 
+def only_reply(method: str, replies: Iterable[bytes]) -> bytes:
+    """The reply to a call that has one; of others, no more than two are read.
+
+    Raises:
+        ProtocolError: there are more, or none.
+    """
+    found = list(itertools.islice(replies, 2))
+    if len(found) != 1:
+        raise ProtocolError(
+            f"expected one reply to {method}, got {'more' if found else 'none'}; compare versions"
+        )
+    return found[0]
+
+
+def at_most(frames: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """Frames of a message of which only the sender knows the length, up to so many bytes together.
+
+    An empty frame counts as a byte, so that nobody is sent frames without end.
+
+    Raises:
+        ProtocolError: there are more.
+    """
+    left = most
+    for data in frames:
+        left -= max(len(data), 1)
+        if left < 0:
+            raise ProtocolError(
+                f"expected a message of at most {most} bytes, got a longer one; compare versions"
+            )
+        yield data
+
+
 def encode_delivery(delivery: Delivery) -> bytes:
     """Bytes of the header frame of a delivery."""
     return pb.DeliveryFrame(header=to_message(delivery)).SerializeToString()
@@ -94,19 +126,22 @@ def decode_answer(
         yield block.astype(np.int64)
 
 
-def decode_words(frames: Iterable[bytes]) -> NDArray[np.int64]:
-    """The integers of an answer of any length, 8 bytes each.
+def decode_words(frames: Iterable[bytes], most: int) -> NDArray[np.int64]:
+    """The integers of an answer of which only the sender knows the length, 8 bytes each.
 
     Args:
         frames: frames of `encode_answer`.
+        most: largest number of integers.
 
     Raises:
-        ProtocolError: the integers are not of 8 bytes, or the last one is not complete.
+        ProtocolError: the integers are not of 8 bytes, the last one is not complete, or there are more.
     """
     word_bytes, payloads = _read_answer(frames)
     words = bytearray()
     for payload in payloads:
         words += payload
+        if len(words) > 8 * most:
+            raise ProtocolError(f"expected at most {most:,} integers, got more; compare versions")
     if word_bytes != 8 or len(words) % 8:
         raise ProtocolError("expected whole integers of 8 bytes, got others; ask again")
     return np.frombuffer(words, dtype="<i8")
@@ -168,9 +203,10 @@ def _read_answer(frames: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
 def _payloads(frames: Iterable[pb.AnswerFrame]) -> Iterator[bytes]:
     ended = False
     for frame in frames:
-        if ended or len(frame.payload) > FRAME_BYTES:
+        if ended or len(frame.payload) > FRAME_BYTES or not (frame.payload or frame.last):
             raise ProtocolError(
-                "expected frames of at most 1 MiB up to the last one, got more; compare versions"
+                "expected frames of at most 1 MiB up to the last one, which alone may be empty, got others; "
+                "compare versions"
             )
         yield frame.payload
         ended = frame.last

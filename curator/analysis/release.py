@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 import pandas as pd
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .hypotheses.result import TestResult
     from .plot import Plot
     from .queries.answer import Answer
+
+_Numbers = TypeVar("_Numbers", "Answer", "Estimates", "SurvivalCurves", "TestResult")
 
 _CSV = TableFile()
 
@@ -154,7 +156,7 @@ class Release:
         """
         from .queries.answering import answer
 
-        return replace(answer(self.published, text, level, of), labels=self.certificate.labels)
+        return self._with_labels(answer(self.published, text, level, of))
 
     def mean(
         self, column: str, where: Mapping[str, Any] | None = None, by: Names | None = None, **options: Any
@@ -167,7 +169,7 @@ class Release:
         """
         from .estimators.means import mean
 
-        return mean(self.published, column, where, by, **options)
+        return self._with_labels(mean(self.published, column, where, by, **options))
 
     def proportion(
         self,
@@ -180,13 +182,13 @@ class Release:
         """The share of rows with a value, with an interval: see `estimators.means.proportion`."""
         from .estimators.means import proportion
 
-        return proportion(self.published, column, value, where, by, **options)
+        return self._with_labels(proportion(self.published, column, value, where, by, **options))
 
     def difference(self, column: str, between: tuple[str, Any, Any], **options: Any) -> Estimates:
         """The difference of two groups' means or shares: see `estimators.means.difference`."""
         from .estimators.means import difference
 
-        return difference(self.published, column, between, **options)
+        return self._with_labels(difference(self.published, column, between, **options))
 
     def linear(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
         """Linear regression with intervals of its coefficients: see `estimators.regression.linear`.
@@ -197,25 +199,25 @@ class Release:
         """
         from .estimators.regression import linear
 
-        return linear(self.published, y, x, **options)
+        return self._with_labels(linear(self.published, y, x, **options))
 
     def logistic(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
         """Logistic regression with intervals of its coefficients: see `estimators.regression.logistic`."""
         from .estimators.regression import logistic
 
-        return logistic(self.published, y, x, **options)
+        return self._with_labels(logistic(self.published, y, x, **options))
 
     def correlation(self, one: str, other: str, **options: Any) -> Estimates:
         """The correlation of two columns, with an interval: see `estimators.correlation.correlation`."""
         from .estimators.correlation import correlation
 
-        return correlation(self.published, one, other, **options)
+        return self._with_labels(correlation(self.published, one, other, **options))
 
     def survival(self, time: str, **options: Any) -> SurvivalCurves:
         """Curves of Kaplan and Meier with intervals and bands: see `estimators.survival.survival`."""
         from .estimators.survival import survival
 
-        return survival(self.published, time, **options)
+        return self._with_labels(survival(self.published, time, **options))
 
     def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
         """A test of a hypothesis about the population, with a p-value that counts the noise.
@@ -238,7 +240,7 @@ class Release:
         """
         from .hypotheses.tests import run_test
 
-        return run_test(self.published, name, *columns, **options)
+        return self._with_labels(run_test(self.published, name, *columns, **options))
 
     def infer(
         self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any
@@ -246,7 +248,12 @@ class Release:
         """What a function of a table would return for the real one: see `estimators.jackknife.infer`."""
         from .estimators.jackknife import infer
 
-        return infer(self.published, lambda rows: fn(self.published.shown(rows)), columns, **options)
+        found = infer(self.published, lambda rows: fn(self.published.shown(rows)), columns, **options)
+        return self._with_labels(found)
+
+    def _with_labels(self, found: _Numbers) -> _Numbers:
+        """Numbers with the labels of the release that they are of."""
+        return replace(found, labels=self.certificate.labels)
 
     def copies(self, m: int, seed: int | None = None) -> list[pd.DataFrame]:
         """Tables that differ as the real one may differ from the release; `combine` puts results together.

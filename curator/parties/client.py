@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.terms import encode_terms
-from ...common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
-from ...common.frames import in_frames
+from ...common.data.attributes.texts import LONGEST_LABEL, MOST_LABELS
+from ...common.errors import DeliveriesLost, PartyUnavailable
+from ...common.frames import MESSAGE_BYTES, in_frames
 from ...common.history import START, Mark
 from ...common.labels import decode_labels
 from ...common.messages import (
@@ -276,7 +277,8 @@ class PartyClient:
     def key_points(self, release_id: str) -> bytes:
         """What the party publishes of the keys of its masks, where parties may drop out."""
         asked = OpeningRequest(release_id, (), 0, DeliveryKind.KEY_POINTS)
-        return b"".join(streams.decode_payload(self._call("Open", [codec.encode(asked)])))
+        frames = streams.at_most(self._call("Open", [codec.encode(asked)]), MESSAGE_BYTES)
+        return b"".join(streams.decode_payload(frames))
 
     def agree(self, remaining: Remaining) -> bytes:
         """Asks the party to sign who is in an answer; its signature."""
@@ -289,7 +291,7 @@ class PartyClient:
     def labels(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> list[str]:
         """The labels that the party states of an open category; for `charges` see `answer`."""
         frames = self._call("Answer", [codec.encode(AnswerRequest(query, tuple(charges)))])
-        return decode_labels(streams.decode_words(frames))
+        return decode_labels(streams.decode_words(frames, MOST_LABELS * (LONGEST_LABEL + 1)))
 
     def prepare_scores(self, query: Asked) -> None:
         """Asks the party to charge a score query."""
@@ -326,10 +328,7 @@ class PartyClient:
             raise
 
     def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
-        replies = list(self._call(method, requests))
-        if len(replies) != 1:
-            raise ProtocolError(f"expected one reply to {method}, got {len(replies)}; compare versions")
-        return replies[0]
+        return streams.only_reply(method, self._call(method, requests))
 
 
 def _pieces(blocks: Iterable[NDArray[Any]]) -> Iterator[bytes]:

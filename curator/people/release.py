@@ -160,7 +160,7 @@ class PeopleRelease:
                 "expected a release by itself that holds columns of people, got another, of whose people no "
                 "curve has a band; take the synthetic tables"
             )
-        return root.survival(time, **options)
+        return replace(root.survival(time, **options), labels=self.certificate.labels)
 
     @property
     def table(self) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from ...common.errors import PartyUnavailable
+from ...common.wire.streams import only_reply
 from ..parties.client import Connection
 from ..parties.journal import Notes
 
@@ -45,7 +46,7 @@ class RememberedConnection:
 
     def _call_or_recall(self, note: str, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         try:
-            (reply,) = self._connection.call(method, requests)
+            reply = only_reply(method, self._connection.call(method, requests))
         except PartyUnavailable:
             noted = self._notes.note(note)
             if noted is None:

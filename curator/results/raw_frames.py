@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def encode_frame(domain: Domain, rows: pd.DataFrame) -> Table:
     Raises:
         DataError: a column is missing or named twice, or a value has no code.
     """
-    if twice := [name for name in domain if list(rows.columns).count(name) > 1]:
+    number = Counter(rows.columns)
+    if twice := [name for name in domain if number[name] > 1]:
         raise DataError(f"expected each column once, got {twice[0]!r} twice; name each column once")
     columns = {name: raw(domain[name], rows[name]) for name in domain if name in rows.columns}
     return encode_table(domain, columns)

@@ -25,6 +25,7 @@ from ...common.wire.bundles import (
     BundleHeader,
     decode_calls,
     encode_replies,
+    is_bundle,
     seal_bundle,
 )
 from ...common.wire.status import status_of
@@ -62,14 +63,16 @@ def answer_file(home: Home, request: Path, out: Path) -> Answered:
     Args:
         home: folder of the party; no daemon serves it meanwhile.
         request: file with the calls.
-        out: file for the replies; one that is there is replaced.
+        out: file for the replies; a bundle that is there is replaced.
 
     Raises:
-        DataError: the folder is inconsistent or served, or a file cannot be read or written.
+        DataError: the folder is inconsistent or served, a file cannot be read or written, or the file for the
+            replies is another one, such as the ledger; nothing was charged.
         ProtocolError: the file is no bundle, or was altered, cut, or written by or for another.
         ApprovalPending: an operator of this party has to decide first; nothing is written.
         PartyUnavailable: the disk is full; nothing is written.
     """
+    _check_out(out)
     with told_if_full(home.folder), home.claim():
         home.check_files()
         bundle = _read(request)
@@ -117,6 +120,18 @@ def _read(request: Path) -> Bundle:
     except (OSError, ValueError) as cause:
         why = cause.strerror if isinstance(cause, OSError) else str(cause)
         raise DataError(f"cannot read {request}: {why}; name the file that the curator wrote") from cause
+
+
+def _check_out(out: Path) -> None:
+    """Refuses to put an answer in the place of a file that is no bundle."""
+    if not out.is_file():
+        return
+    with told_if_unwritable(out, "name another file"), out.open("rb") as file:
+        if not is_bundle(file.read(4096)):
+            raise DataError(
+                f"expected a new file for the answer, or a bundle that it replaces, got {out}, which is "
+                "another; name another file"
+            )
 
 
 def _write(out: Path, content: bytes) -> None:

@@ -8,8 +8,10 @@ from datetime import date
 from pathlib import Path
 
 from ...common.errors import DataError
+from ...common.files.writing import write_text
 from ...common.privacy.rounding import text_above
 from ...curator.people.release import PeopleRelease
+from ...curator.results.outputs import warning_beside
 from ...simulations.stopping import UNFINISHED
 from ..ledgers.ledger import Ledger
 from ..ledgers.places import beside
@@ -98,9 +100,13 @@ def synthesize_cdm(
         out=folder / RELEASE,
         ledger=_ledger_of(database, ledger),
     )
-    labels = "; ".join(release.certificate.labels)
+    labels = release.certificate.labels
+    if labels:
+        write_text(warning_beside(folder / CDM), "\n".join(labels) + "\n")
     promised = f"epsilon {text_above(epsilon, 6)}, delta {delta:g}; a person with all records is the unit"
-    made = write(folder / CDM, release.tables, cdm.choices, labels or f"differentially private: {promised}")
+    made = write(
+        folder / CDM, release.tables, cdm.choices, "; ".join(labels) or f"differentially private: {promised}"
+    )
     return Released(made, release)
 
 

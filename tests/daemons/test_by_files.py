@@ -178,6 +178,20 @@ def test_a_party_refuses_what_is_no_bundle_of_its_curator_for_it_and_charges_not
     assert two.ledger("party-1-1") == []
 
 
+def test_an_answer_replaces_no_ledger_and_no_other_file_that_is_none(two):
+    two.begin()
+    (sent,) = two.waiting("party-1-1")
+    party = two.network.party("party-1-1")
+    for name in ("ledger.sqlite", "policy.toml"):
+        before = (party / name).read_bytes()
+        with pytest.raises(DataError, match="expected a new file for the answer"):
+            two.command("party", "answer", party, sent, "--out", party / name)
+        assert (party / name).read_bytes() == before
+    assert two.ledger("party-1-1") == []
+    two.answer("party-1-1", sent)
+    two.answer("party-1-1", sent)
+
+
 def test_a_curator_refuses_what_is_no_answer_to_its_file(two):
     two.begin()
     (own,), (others,) = (two.waiting(name) for name in two.away)

@@ -16,9 +16,13 @@ from dpmosaic.common.errors import MosaicError
 from dpmosaic.synthesis import arguments, one_table
 from support.related import release
 
+ENDLESS: dict = {}
+ENDLESS["a"] = [ENDLESS]
+
 ODD = [
     *(10**400, -1, 0, 1.5, True, float("nan"), float("inf"), "5", b"1", [1], [[1]], {"a": 1}, {1: {2: 3}}),
     *(np.float32(0.5), np.array(1.0), np.array([1, 2]), Decimal(5), Fraction(1, 3), 1j, pd.NA, object()),
+    ENDLESS,
 ]
 """Values of all kinds."""
 

@@ -118,7 +118,7 @@ class NumericAttribute(Attribute):
     def _check_numbers(self) -> None:
         bounds = tuple(bound for bound in (self.minimum, self.maximum) if bound is not None)
         if not all(is_number(bound) and abs(bound) < 1e300 for bound in (*bounds, *self.edges, *self.atoms)):
-            raise self._error("expected finite numbers as min, max, edges and atoms; fix the domain")
+            raise self._error("expected numbers below 1e300 as min, max, edges and atoms; fix the domain")
         if len(bounds) == 1:
             raise self._error("expected both min and max, or none; fix the domain")
         if self.bins is not None:
@@ -170,8 +170,8 @@ class NumericAttribute(Attribute):
             object.__setattr__(self, "integer", whole and (single or multiples))
         if self.integer and not (whole and 1 <= (self.bins or 1) <= integers):
             raise self._error(
-                "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
-                f"{low}, max {high}, {self.bins} bins"
+                "integer bins need whole bounds up to 2^53, min <= max, and no more bins than integers; got "
+                f"min {low}, max {high}, {self.bins} bins"
             )
         if self.integer and not all(float(value).is_integer() for value in (*self.edges, *self.atoms)):
             raise self._error("edges and atoms of integers are whole numbers; fix the domain")

@@ -41,12 +41,16 @@ def check_references(
     Raises:
         ProtocolError: they do not match the query; their scores could overflow.
     """
-    totals = np.add.reduceat(references, np.cumsum([0, *cells[:-1]]))
+    starts = np.cumsum([0, *cells[:-1]])
+    totals = np.add.reduceat(references, starts)
+    # A sum that leaves the integers is far more than it may be, and in floating point stays so.
+    rough = np.add.reduceat(references, starts, dtype=np.float64)
     if (
         references_digest([references]) != digest
         or references.min() < 0
         or references.max() > largest
         or totals.max() > largest_total
+        or rough.max() > 1.5 * largest_total
     ):
         raise ProtocolError("the references are not those of the score query; send them again")
 

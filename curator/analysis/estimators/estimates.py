@@ -88,6 +88,7 @@ class Estimates:
         notes: why an interval is missing, or what it is about; "" if there is nothing to say.
         of: what the intervals contain.
         level: share of intervals that contain it.
+        labels: why the numbers must not be published; empty if they may be.
     """
 
     names: tuple[str, ...]
@@ -100,6 +101,7 @@ class Estimates:
     notes: tuple[str, ...]
     of: Target
     level: float
+    labels: tuple[str, ...] = ()
 
     @property
     def std_error(self) -> Array:
@@ -144,6 +146,10 @@ class Estimates:
             notes=(self.notes[place[0]],),
         )
 
+    @property
+    def _title(self) -> str:
+        return f"Estimates of the {self.of}, {self.level:.0%} intervals"
+
     def __repr__(self) -> str:
         lines = [
             f"{name}: {self.estimate[i]:.6g} "
@@ -151,10 +157,10 @@ class Estimates:
             + (f"; {self.notes[i]}" if self.notes[i] else "")
             for i, name in enumerate(self.names)
         ]
-        return "\n".join([f"Estimates of the {self.of}, {self.level:.0%} intervals", *map(printable, lines)])
+        return "\n".join(map(printable, [*self.labels, self._title, *lines]))
 
     def _repr_html_(self) -> str:
         shown = self.frame[["estimate", "low", "high", "std_error", "released", "reach", "note"]]
-        caption = escape(f"Estimates of the {self.of}, {self.level:.0%} intervals")
+        above = "".join(f"<p>{escape(text)}</p>" for text in (*self.labels, self._title))
         table = shown.to_html(escape=True, na_rep="", float_format="{:.6g}".format)
-        return printable_lines(f"<p>{caption}</p>{table}")
+        return printable_lines(f"{above}{table}")

@@ -64,12 +64,14 @@ class SurvivalCurves:
         notes: group -> why it has no band, or what the band is about; groups without a note are left out.
         of: what intervals and bands contain.
         level: share of intervals, and of bands, that contain it.
+        labels: why the curves must not be published; empty if they may be.
     """
 
     frame: pd.DataFrame
     notes: Mapping[str, str]
     of: Target
     level: float
+    labels: tuple[str, ...] = ()
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ class SurvivalCurves:
         return f"Curves of survival of the {self.of}, {self.level:.0%} bands"
 
     def __repr__(self) -> str:
-        lines = [self._title]
+        lines = [*self.labels, self._title]
         for group, rows in self.frame.groupby("group", sort=False):
             lines.append(f"{group}: {self.notes[str(group)]}" if str(group) in self.notes else str(group))
             lines += [
@@ -94,7 +96,8 @@ class SurvivalCurves:
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{escape(f'{group}: {note}')}</p>" for group, note in self.notes.items())
         shown = self.frame.to_html(escape=True, na_rep="", float_format="{:.6g}".format, index=False)
-        return printable_lines(f"<p>{escape(self._title)}</p>{shown}{notes}")
+        above = "".join(f"<p>{escape(text)}</p>" for text in (*self.labels, self._title))
+        return printable_lines(f"{above}{shown}{notes}")
 
 
 def survival(

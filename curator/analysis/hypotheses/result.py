@@ -44,6 +44,7 @@ class TestResult:
         effective_records: a test without noise would have this one's power with about so many records.
         effect: estimate of the effect that is tested, where it is one number; otherwise NaN.
         note: why the test is refused; "" if it is not.
+        labels: why the result must not be published; empty if it may be.
     """
 
     __test__ = False
@@ -55,18 +56,25 @@ class TestResult:
     effective_records: float
     effect: float = float("nan")
     note: str = ""
+    labels: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
+    @property
+    def _lines(self) -> tuple[str, ...]:
+        """Labels, and the result in a sentence."""
         if self.note:
-            return printable(f"{self.name}: {self.note}")
+            return (*self.labels, f"{self.name}: {self.note}")
         effect = "" if np.isnan(self.effect) else f"effect {self.effect:.6g}, "
-        return printable(
+        return (
+            *self.labels,
             f"{self.name}: {effect}chi-square {self.statistic:.4g}, {self.degrees} degrees of freedom, "
-            f"p = {self.p_value:.4g} (power of {self.effective_records:.0f} records without noise)"
+            f"p = {self.p_value:.4g} (power of {self.effective_records:.0f} records without noise)",
         )
 
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, self._lines))
+
     def _repr_html_(self) -> str:
-        return printable_lines(f"<p>{escape(repr(self))}</p>")
+        return printable_lines("".join(f"<p>{escape(line)}</p>" for line in self._lines))
 
 
 def refusal(name: str, note: str) -> TestResult:

@@ -12,6 +12,7 @@ from ....common.crypto.randomness import KEY_BYTES, RandomStream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.extras import require_extra
+from ....common.frames import join_chunks
 from ....common.messages import Delivery, DeliveryKind, Introduction
 from ....common.protocols.alignment.plan import DDH, AlignmentPlan
 from ....common.protocols.alignment.tokens import PartyTokens, party_tokens
@@ -119,8 +120,8 @@ class AlignmentAnswerer(Answerer):
     def _receive_key(self, sender: int, chunks: Iterable[bytes]) -> None:
         if sender != self._group[0] or self._me == sender:
             raise ProtocolError("expected a key of the first party, at another one; compare the plan")
-        key = b"".join(self._introduced_peers().unseal(sender, [_KEY], chunks))
-        if len(key) != KEY_BYTES or self._key not in (None, key):
+        key = join_chunks(self._introduced_peers().unseal(sender, [_KEY], chunks), KEY_BYTES)
+        if self._key not in (None, key):
             raise ProtocolError("expected one key of the tokens, got another; start a new alignment")
         self._key = key
 

@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.federation.private_files import private_draft
 from dpmosaic.common.files.writing import told_if_unwritable, whole_file, write_text
+from dpmosaic.party.accounts.ledger import Ledger
 
 
 @pytest.fixture
@@ -72,3 +73,26 @@ def test_whoever_cannot_write_is_told_where_and_why(tmp_path):
         told_if_unwritable(tmp_path, "choose another folder"),
     ):
         raise PermissionError(13, "Permission denied")
+
+
+def written_whole(path):
+    with told_if_unwritable(path), whole_file(path) as draft:
+        draft.write_text("new")
+
+
+def written_privately(path):
+    with told_if_unwritable(path), private_draft(path) as file:
+        file.write(b"new")
+
+
+@pytest.mark.parametrize("write", [written_whole, written_privately, lambda path: write_text(path, "new")])
+def test_no_file_takes_the_place_of_a_ledger(tmp_path, write):
+    path = tmp_path / "ledger.sqlite"
+    Ledger.create(path).close()
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="it is a database, such as a ledger"):
+        write(path)
+    assert path.read_bytes() == before
+    write(tmp_path / "new")
+    write(tmp_path / "new")
+    assert (tmp_path / "new").read_text() == "new"

@@ -1,3 +1,5 @@
+import contextlib
+
 import pytest
 
 from dpmosaic.common.crypto.identity import Identity
@@ -5,7 +7,7 @@ from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.history import Mark
 from dpmosaic.common.messages import SignedTerms
-from dpmosaic.common.wire import codec
+from dpmosaic.common.wire import bundles, codec
 from dpmosaic.common.wire.bundles import (
     Bundle,
     BundledCall,
@@ -17,6 +19,7 @@ from dpmosaic.common.wire.bundles import (
     encode_replies,
     seal_bundle,
 )
+from dpmosaic.common.wire.parsing import check_parts
 
 CURATOR, PARTY, OTHER = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2, 3))
 HEADER = BundleHeader("curator", "north", "ab" * 16, 7)
@@ -87,3 +90,46 @@ def test_terms_are_one_call_whatever_mark_was_seen_before():
     same = {BundledCall("Accept", (codec.encode(SignedTerms(b"t", b"s", mark)),)).digest for mark in marks}
     assert len(same) == 1
     assert BundledCall("Accept", (codec.encode(SignedTerms(b"u", b"s")),)).digest not in same
+
+
+CALL = BundledCall("Answer", (b"query", b"", bytes(200)), silent=True)
+REPLIES = BundledReplies({b"c" * 32: (b"", b"reply")}, PolicyError("the policy does not allow that"))
+FEW = 40
+
+
+@pytest.mark.parametrize(
+    ("decode", "payload"),
+    [
+        (decode_calls, encode_calls([CALL] * FEW)),
+        (decode_calls, encode_calls([BundledCall("Deliver", (b"",) * FEW)])),
+        (decode_calls, b"\x0a\x00" * FEW),
+        (decode_replies, encode_replies(BundledReplies({bytes([n]): () for n in range(FEW)}))),
+        (decode_replies, encode_replies(BundledReplies({b"c": (b"",) * FEW}))),
+        (decode_replies, b"\x0a\x00" * FEW),
+    ],
+)
+def test_a_bundle_of_more_parts_than_memory_holds_is_refused_before_it_is_parsed(
+    decode, payload, monkeypatch
+):
+    decode(payload)
+    monkeypatch.setattr(bundles, "_MOST_PARTS", FEW - 1)
+    monkeypatch.setattr(bundles, "parse_message", None)
+    with pytest.raises(ProtocolError, match="a message of fewer parts"):
+        decode(payload)
+
+
+@pytest.mark.parametrize("payload", [encode_calls([CALL, CALL]), encode_replies(REPLIES)])
+def test_parts_are_counted_of_every_message_and_none_that_is_cut_is_taken(payload):
+    assert check_parts(payload, 1, 99) == 97
+    left = check_parts(payload, 2, 99)
+    assert check_parts(payload, 2, 99 - left) == 0
+    for end in range(1, len(payload)):
+        with contextlib.suppress(ProtocolError):
+            assert check_parts(payload[:end], 1, 99) == 98
+            assert check_parts(payload[:end], 2, 99) > left
+
+
+@pytest.mark.parametrize("payload", [b"\x0b", b"\x80" * 11, b"\x0a\x05ab", b"\x09abc", b"\x08"])
+def test_what_is_no_message_has_no_parts(payload):
+    with pytest.raises(ProtocolError, match="do not parse"):
+        check_parts(payload, 1, 9)

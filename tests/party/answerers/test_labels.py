@@ -200,7 +200,7 @@ def test_a_text_of_one_person_is_stated_about_as_often_as_delta_allows():
     for seed in range(runs):
         links, _ = release(TRUSTED.name, "1x1", search, delta=0.1, promised=0.2, seed=seed)
         (answer,) = links[0][0].party.answer(query(sigma=1.0))
-        said += "king" in decode_labels(decode_words([answer]))
+        said += "king" in decode_labels(decode_words([answer], 10**5))
     assert stats.binom.ppf(1e-6, runs, 0.09) <= said <= stats.binom.isf(1e-6, runs, 0.1)
 
 

@@ -55,6 +55,7 @@ def test_the_promise_is_for_a_person_with_all_records_and_a_seed_is_labelled(mad
     with duckdb.connect(str(made.database), read_only=True) as connection:
         ((said,),) = connection.execute("SELECT source_description FROM cdm_source").fetchall()
     assert said == "; ".join(certificate.labels) != ""
+    assert (made.database.parent / "cdm.duckdb.NOT-FOR-RELEASE.txt").read_text().strip() == said
 
 
 def test_refuses_a_folder_that_holds_a_release_before_anything_is_read(made, tmp_path):

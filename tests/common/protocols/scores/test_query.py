@@ -65,6 +65,14 @@ def test_other_references_than_the_querys_are_refused(references, digest, larges
         check_references(references, CELLS, digest or DIGEST, largest, total)
 
 
+@pytest.mark.parametrize("count", [4, 8, 1000])
+def test_references_whose_sum_leaves_the_integers_are_refused(count):
+    largest = (1 << 62) - 1
+    references = np.full(count, largest, dtype=np.int64)
+    with pytest.raises(ProtocolError, match="not those of the score query"):
+        check_references(references, (count,), references_digest([references]), largest, largest)
+
+
 def plan_of(bits=32, records=1000, parties=3, tolerated=1):
     domain = Domain.coded({"a": 2})
     roster = tuple(RosterEntry(f"p{i}", i, ("a",), records // parties, bytes(32)) for i in range(parties))

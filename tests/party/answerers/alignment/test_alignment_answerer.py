@@ -1,16 +1,20 @@
 """What a party refuses of the other sides of an alignment."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
+from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest
 from dpmosaic.common.queries import AnswerForm, MarginalQuery
-from dpmosaic.common.wire import codec
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire.alignments import positions_payload
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
+from dpmosaic.party.answerers.alignment.answerer import AlignmentAnswerer
 from support.aligning import Aligning, order
 from support.terms import RELEASE_ID, SPEC
 
@@ -106,6 +110,16 @@ def test_only_a_key_that_the_first_party_sealed_is_taken(introduced):
         introduced.first.deliver(KEY, [np.zeros(8)])
     with pytest.raises(ProtocolError, match="does not open"):
         introduced.second.deliver(KEY, [np.zeros(4), np.zeros(6)])
+
+
+def test_of_a_key_that_is_too_long_little_is_read(introduced, monkeypatch):
+    monkeypatch.setattr(AlignmentAnswerer, "_shared_key", lambda self: bytes(64 * FRAME_BYTES))
+    first, second = introduced.parties.links[0]
+    sealed = first.call("Open", [codec.encode(key_for(1))])
+    header = streams.encode_delivery(key_for(1).delivery(0))
+    with pytest.raises(ProtocolError, match="another length"):
+        list(second.call("Deliver", itertools.chain([header], sealed)))
+    assert len(list(sealed)) > 60
 
 
 def test_a_release_that_aligns_rows_answers_nothing_else(introduced):
