@@ -27,9 +27,10 @@ from .kind import Numbers, Times
 
 _HELD = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|INTERVAL|TIMESTAMP(_S|_MS|_NS)?"
-    f"|{ZONED}"
+    f'|{ZONED}|"NULL"'
 )
-"""DuckDB's types whose cells are read; which types a file declares is public."""
+"""DuckDB's types whose cells are read, that of columns without any value too; which types a file declares is
+public."""
 
 
 _RANGE = (
