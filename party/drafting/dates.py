@@ -9,9 +9,11 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, PADDED_NUMBERS, Clock
 from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
+from ...common.data.attributes.granularity import Granularity, longest
 from ...common.data.attributes.numeric import AUTO
 from ...common.forms.date_formats import unit_of
 from ...common.forms.day_names import Days
@@ -64,6 +66,9 @@ _FEW_WORDS = 5
 _LEAST_USUAL = 0.1
 """Share of the rows whose years have to be usual ones; others may be such as 9999."""
 
+
+_FEW_TIMES = 10
+"""Fewer different times may be such as 10:15 and 12:30 by chance."""
 
 _DATES_READ = 20_000
 """Of more different dates than this, some are read."""
@@ -163,11 +168,16 @@ def draft_clock(profile: Profile) -> dict[str, Any] | None:
     minutes.
     """
     more = {"bins": AUTO, "nullable": profile.nullable}
+    texts = profile.texts.tolist()
     if profile.kind == INTERVAL:
-        clock = _of_intervals(profile.texts.tolist())
-        return None if clock is None else clock | more
-    clock = _of_texts(profile.texts.tolist()) if len(profile.words) else _of_numbers(profile)
-    return None if clock is None else clock | more
+        clock = _of_intervals(texts)
+    else:
+        clock = _of_texts(texts) if len(profile.words) else _of_numbers(profile)
+    if clock is None:
+        return None
+    found = Clock.of(clock["format"])
+    times, _ = found.read("", np.array(texts, dtype=object))
+    return found.by(_longest_unit(times[~np.isnat(times)])).to_json() | clock | more
 
 
 def _of_intervals(texts: Sequence[str]) -> dict[str, Any] | None:
@@ -338,12 +348,11 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
 
 
 def _granularity(times: Sequence[datetime]) -> dict[str, str]:
-    if any(time.microsecond % 1000 for time in times):
-        return {"granularity": "microsecond"}
-    if any(time.microsecond for time in times):
-        return {"granularity": "millisecond"}
-    if any(time.second for time in times):
-        return {}
-    if any(time.minute for time in times):
-        return {"granularity": "minute"}
-    return {"granularity": "hour" if any(time.hour for time in times) else "day"}
+    found = _longest_unit(np.array(times, dtype="datetime64[us]"))
+    return {} if found is Granularity.SECOND else {"granularity": found.value}
+
+
+def _longest_unit(times: NDArray[np.datetime64]) -> Granularity:
+    """The longest unit, of at most a day, of which all times are whole numbers; of few times a simple one."""
+    simple = len(np.unique(times)) < _FEW_TIMES
+    return longest(lambda unit: not (simple and unit.numbers[1] > 1) and bool(unit.begins(times).all()))

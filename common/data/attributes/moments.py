@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import re
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from ...forms.zone_names import ZONE_NAME
 from ...later import np
 from ..values import RawColumn, text_of
 from .attribute import check_pattern
+from .granularity import OF_DATES, Granularity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,38 +25,6 @@ if TYPE_CHECKING:
 Times: TypeAlias = "NDArray[np.datetime64]"
 """Points of local time, datetime64[D] of dates and datetime64[us] of timestamps; NaT is a missing value."""
 
-
-class Granularity(enum.StrEnum):
-    """The unit of which dates or timestamps are whole numbers; finer detail of a value is left out."""
-
-    MICROSECOND = "microsecond"
-    MILLISECOND = "millisecond"
-    SECOND = "second"
-    MINUTE = "minute"
-    HOUR = "hour"
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-_UNITS: Mapping[Granularity, tuple[str, int, int]] = {
-    Granularity.MICROSECOND: ("us", 1, 0),
-    Granularity.MILLISECOND: ("ms", 1, 0),
-    Granularity.SECOND: ("s", 1, 0),
-    Granularity.MINUTE: ("m", 1, 0),
-    Granularity.HOUR: ("h", 1, 0),
-    Granularity.DAY: ("D", 1, 0),
-    Granularity.WEEK: ("D", 7, 3),  # 1970-01-01 was a Thursday; weeks begin on Mondays.
-    Granularity.MONTH: ("M", 1, 0),
-    Granularity.QUARTER: ("M", 3, 0),
-    Granularity.YEAR: ("Y", 1, 0),
-}
-"""NumPy's unit, how many of them make one of ours, and how many lie before 1970 in the same one of ours."""
-
-OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
-"""Granularities of dates; timestamps have all."""
 
 _EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
 
@@ -226,12 +194,12 @@ class Moments:
 
     def unit_numbers(self, times: Times) -> NDArray[np.int64]:
         """The number of each time in units of the granularity, 0 in 1970; there is no NaT among them."""
-        unit, step, before = _UNITS[self.granularity]
+        unit, step, before = self.granularity.numbers
         return (times.astype(f"datetime64[{unit}]").astype(np.int64) + before) // step
 
     def at(self, units: NDArray[np.int64]) -> Times:
         """The local time at which each unit begins."""
-        unit, step, before = _UNITS[self.granularity]
+        unit, step, before = self.granularity.numbers
         begun = (units * step - before).astype(f"datetime64[{unit}]")
         return begun.astype("datetime64[us]" if self.timed else "datetime64[D]")
 

@@ -10,7 +10,7 @@ from ...forms.tables import Key, MapOf, Table
 from ...forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
 from ..attributes.clock import FORMATS
 from ..attributes.date_parts import Part
-from ..attributes.moments import Granularity
+from ..attributes.granularity import Granularity
 from ..attributes.numeric import AUTO, OUTSIDE, UNREADABLE
 from ..binning.scale import Scale
 
@@ -52,8 +52,9 @@ _NUMERIC = {
     **_TEXTS,
     **_COUNTED,
 }
+_GRANULARITY = {"granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters.")}
 _MOMENTS = {
-    "granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters."),
+    **_GRANULARITY,
     "months": Key(TEXTS, "Names of the twelve months, if not in English."),
     "also": Key(TEXTS, "Other formats that are read; values are written in the first."),
     "days": Key(TEXTS, "Names of the seven days of the week from Monday on, if not in English."),
@@ -63,6 +64,7 @@ _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMEN
 _OF_CLOCK = Key(Text(), "Hours and minutes, 8:30; by default the whole day.")
 _TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins."), **_TEXTS}
 _CLOCK = {
+    **_GRANULARITY,
     **_TIME_ATOMS,
     **_COUNTED,
     "format": Key(Choice(FORMATS), "How values are written.", required=True),

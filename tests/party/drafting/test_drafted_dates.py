@@ -284,3 +284,13 @@ def test_quarters_are_dates(tmp_path, written):
 def test_weekdays_characters_and_small_halves_of_the_day_come_back(tmp_path, written):
     days = [datetime(2020, 1, 5, 8, 5) + timedelta(days=3 * n, minutes=73 * n) for n in range(200)]
     assert draft(tmp_path, *(day.strftime(written) for day in days))["format"] == written
+
+
+@pytest.mark.parametrize("unit", ["10 seconds", "5 minutes", "15 minutes", "30 minutes", "6 hours"])
+def test_times_on_a_grid_stay_on_it(tmp_path, unit):
+    number, name = unit.split()
+    step = timedelta(**{name: int(number)})
+    times = [datetime(2020, 1, 1) + step * (37 * n % 5000) for n in range(200)]
+    assert draft(tmp_path, *(f"{time:%d.%m.%Y %H:%M:%S}" for time in times))["granularity"] == unit
+    if name != "hours":
+        assert draft(tmp_path, *(f"{time:%H:%M:%S}" for time in times))["granularity"] == unit

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from dpmosaic.simulations.tables.frames import draft
@@ -50,3 +52,12 @@ def test_infinite_numbers_of_a_data_frame_are_missing_by_its_draft():
         rows, epsilon=20.0, domain=draft(rows), mechanism="independent", seed=1, progress=False
     ).table
     assert released["x"].isna().mean() == pytest.approx(0.02, abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+def test_a_column_of_no_type_comes_back_empty(tmp_path):
+    rows = pa.table({"x": pa.nulls(ROWS), "y": ["a", "b"] * (ROWS // 2)})
+    pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet")
+    for data in (rows, tmp_path / "rows.parquet", rows.to_pandas(types_mapper=pd.ArrowDtype)):
+        release = synthesize(data, epsilon=20.0, mechanism="independent", seed=1, progress=False)
+        assert pd.isna(release.table["x"].to_pylist() if data is rows else release.table["x"]).all()
