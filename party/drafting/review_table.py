@@ -88,7 +88,7 @@ def review_column(name: str, entry: Any, offer: Offer | None = None) -> Reviewed
             kind,
             values,
             "how they are written",
-            "nothing: new names are drawn",
+            "about how many rows have none" if "empty" in entry else "nothing: new names are drawn",
             "",
             "nothing to review",
         )
@@ -176,6 +176,7 @@ def _values(entry: Mapping[str, Any]) -> str:
             said = [f"0 to {entry['n'] - 1}"]
         case "identifier":
             said = [f"such as {entry['pattern']}"]
+            said += [f"none in {entry['empty']:.0%} of the rows"] if "empty" in entry else []
         case "categorical":
             said = [_list_values([one for one in entry["categories"] if one != ""])]
         case "boolean":

@@ -114,11 +114,16 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     one shape, or whole numbers that count the rows, stand in a column whose name ends in id, would repeat if
     they were drawn at random from their range, or are too large to count anything.
     """
+    # In tenths: what is drawn need not tell more of the rows.
+    share = round(1 - profile.value_count / max(1, profile.rows), 1)
+    empty = {"empty": share} if 0 < share < 1 else {}
     if _share(profile, EMAIL) >= _NEARLY_ALL:
-        return {"type": "identifier", "pattern": EMAILS}
-    if not profile.unique or profile.nullable or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
+        return {"type": "identifier", "pattern": EMAILS} | empty
+    if not profile.unique or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
         return None
     if not len(profile.words):
+        if profile.nullable:
+            return None
         # Amounts of money may all differ, but no key has decimals; pandas writes 1.0 beside missing ones.
         whole = not any("." in text.removesuffix(".0") for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
@@ -138,7 +143,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     return (
         None
         if blanks and pattern == pattern_by_name(profile.name)
-        else {"type": "identifier", "pattern": pattern}
+        else {"type": "identifier", "pattern": pattern} | empty
     )
 
 

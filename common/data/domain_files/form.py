@@ -7,7 +7,7 @@ from typing import Any
 
 from ...forms.several import TEXTS, Either, ListOf
 from ...forms.tables import Key, MapOf, Table
-from ...forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
+from ...forms.values import POSITIVE, SHARE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
 from ..attributes.clock import FORMATS
 from ..attributes.date_parts import Part
 from ..attributes.granularity import Granularity
@@ -134,7 +134,14 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
         "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_CLOCK}),
         "bins": Table({"min": _OF_CLOCK, "max": _OF_CLOCK, "bins": Key(_BINS.form, _BINS.about), **_CLOCK}),
     },
-    "identifier": {"": Table({"pattern": Key(Text(), "A name with one number, P-{:06d}.", required=True)})},
+    "identifier": {
+        "": Table(
+            {
+                "pattern": Key(Text(), "A name with one number, P-{:06d}.", required=True),
+                "empty": Key(SHARE, "Share of the rows without a name."),
+            }
+        )
+    },
     "text": {"": Table({"drop": Key(Truth(), "true: no release holds the column.")})},
 }
 """By type, the keys of a column's entry beside "type", for each of the ways to write it."""

@@ -228,7 +228,7 @@ def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttri
 
 def _identifier(name: str, form: Mapping[str, Any]) -> Identifier:
     _check_form(name, form)
-    return Identifier(name, form["pattern"])
+    return Identifier(name, form["pattern"], form.get("empty", 0.0))
 
 
 def _text(name: str, form: Mapping[str, Any]) -> Dropped:

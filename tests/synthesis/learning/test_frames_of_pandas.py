@@ -1,4 +1,4 @@
-"""Types of data frames that no file has: durations, and infinite numbers."""
+"""Columns of data frames that no file has, such as durations, or that are empty in some rows."""
 
 import numpy as np
 import pandas as pd
@@ -61,3 +61,28 @@ def test_a_column_of_no_type_comes_back_empty(tmp_path):
     for data in (rows, tmp_path / "rows.parquet", rows.to_pandas(types_mapper=pd.ArrowDtype)):
         release = synthesize(data, epsilon=20.0, mechanism="independent", seed=1, progress=False)
         assert pd.isna(release.table["x"].to_pylist() if data is rows else release.table["x"]).all()
+
+
+NAMES = {
+    "addresses": "{:x}@mail.example",
+    "numbers of cases": "CASE-{:06d}",
+    "telephone numbers": "+49 171 {:07d}",
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("empty", [0.3, 0.7])
+def test_names_that_some_rows_lack_stand_in_as_many_new_rows(tmp_path, kind, empty):
+    rng = np.random.default_rng(11)
+    keys = rng.permutation(10**6)[: 4 * ROWS].tolist()
+    cells = [NAMES[kind].format(key) if rng.random() >= empty else "" for key in keys]
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    for domain in ({}, {"domain": draft(rows)}):
+        release = synthesize(rows, epsilon=20.0, mechanism="independent", seed=1, progress=False, **domain)
+        names = release.table["x"]
+        assert names.isna().mean() == pytest.approx(empty, abs=0.05)
+        assert names.dropna().is_unique
+        release.save(tmp_path / f"release{len(domain)}")
+        read = pd.read_csv(tmp_path / f"release{len(domain)}" / "synthetic.csv")
+        assert read["x"].isna().sum() == names.isna().sum()
