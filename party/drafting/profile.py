@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import LAKHS, PLAIN, Notation, sides_of
+from ...common.forms.notation import LAKHS, PLAIN, Notation, tail_of
 from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
@@ -252,13 +252,15 @@ def _numbers_and_notation(
     if not others:
         return numbers, PLAIN.pattern
     spelled = [spelling_of(text) for text in others[:_NOTATION_SAMPLE]]
-    found = Counter(_by_magnitudes(spelled, len(others) < len(texts)) or _as_one(spelled, points))
+    beside = len(others) < len(texts)
+    found = Counter(_by_magnitudes(spelled, beside) or _as_one(spelled, points, beside))
     (written, times), *_ = found.most_common(1)
     if written is None or times < 0.9 * found.total():
         return numbers, PLAIN.pattern
     notation = Notation(written)
     # Marks are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
-    if len(others) <= 0.05 * len(texts) and (any(notation.around) or notation.sign == "+"):
+    few = len(others) <= 0.05 * len(texts) and not (notation.has_flags or notation.sign_words)
+    if few and (any(notation.around) or notation.sign == "+"):
         return numbers, PLAIN.pattern
     read = np.array([number_or_nan(notation.number_in(text)) for text in texts], dtype=np.float64)
     if np.isnan(read).sum() > np.isnan(numbers).sum():
@@ -279,16 +281,14 @@ def _by_magnitudes(found: Sequence[Spelling | None], beside: bool) -> list[str |
     return [None if one is None or not plain else f"{one.before}{{:{letter}}}" for one in found]
 
 
-def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
+def _as_one(found: Sequence[Spelling | None], points: bool, beside: bool) -> list[str | None]:
     """The notation of each text of a column: some numbers are too small for a mark, or positive.
 
     A comma before three digits may be of either kind, and so may a point.
     """
-    sides = sides_of({one.after for one in found if one is not None})
-    found = [
-        one and replace(one, after=one.after.replace(one.after.strip(), sides) if sides else one.after)
-        for one in found
-    ]
+    behind = {one.after for one in found if one is not None and one.after}
+    tail = tail_of(behind, beside=beside or any(one is not None and not one.after for one in found))
+    found = [one and replace(one, after=tail or one.after) for one in found]
     known = [one for one in found if one is not None]
     comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))
