@@ -201,7 +201,8 @@ def with_details(forms: Iterable[str]) -> Iterator[tuple[str, int]]:
     """The formats with the details that each can have."""
     for form in forms:
         days = (0,) if _TWO_DIGITS.search(form) or not re.search("%[dm]|a.b", form) else (0, SHORT_DAY)
-        hours = (0, SHORT_HOUR) if re.search("%[HI]", form) else (0,)
+        # Where minutes follow at once, 0100 alone would be 0:10 or 1:00.
+        hours = (0, SHORT_HOUR) if re.search("%[HI](?!%M)", form) else (0,)
         yield from ((form, day + hour) for day, hour in product(days, hours))
 
 
