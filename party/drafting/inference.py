@@ -287,8 +287,11 @@ def _few_numbers(profile: Profile) -> dict[str, Any]:
     if np.abs(numbers).max() > LARGEST_WHOLE or profile.notation != PLAIN.pattern:
         texts = sorted(profile.texts.tolist(), key=natural)
         return {"type": "categorical", "categories": [""] * profile.nullable + texts}
-    whole = np.all(numbers == np.floor(numbers))
-    listed: list[Category] = [int(number) if whole else float(number) for number in numbers]
+    # Whole numbers beside fractions have a point if the rows write one.
+    bare = np.all(numbers == np.floor(numbers)) or not any(text.endswith(".0") for text in profile.texts)
+    listed: list[Category] = [
+        int(number) if bare and number.is_integer() else float(number) for number in numbers.tolist()
+    ]
     if not profile.nullable and listed == list(range(len(listed))):
         return {"type": "codes", "n": len(listed)}
     return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}

@@ -121,7 +121,7 @@ class Profile:
             [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places],
             dtype=np.float64,
         )
-        numbers, notation = _numbers_and_notation(texts, numbers)
+        numbers, notation = _numbers_and_notation(texts, counts, numbers)
         return replace(self, texts=texts, counts=counts, numbers=numbers, notation=notation)
 
     def with_zeros_in_front(self) -> Profile:
@@ -237,23 +237,28 @@ class Rows:
         texts = np.ma.getdata(found["cell"]).astype(object)
         numbers = np.ma.filled(found["number"].astype(np.float64), np.nan)
         counts = found["rows"].astype(np.int64)
-        return Profile(name, kind, self.count, texts, counts, *_numbers_and_notation(texts, numbers)).without(
-            blanks
-        )
+        read = _numbers_and_notation(texts, counts, numbers)
+        return Profile(name, kind, self.count, texts, counts, *read).without(blanks)
 
 
 def _numbers_and_notation(
-    texts: NDArray[np.object_], numbers: NDArray[np.float64]
+    texts: NDArray[np.object_], counts: NDArray[np.int64], numbers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], str]:
     """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
     points = by_points([text for text in texts[:_NOTATION_SAMPLE] if not is_absent(text)])
     odd = np.isnan(numbers) | np.array([points or text.startswith("+") for text in texts], dtype=np.bool_)
-    others = [text for text in texts[odd] if not is_absent(text)]
+    rows = dict(zip(texts[odd].tolist(), counts[odd].tolist(), strict=True))
+    others = [text for text in rows if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
-    spelled = [spelling_of(text) for text in others[:_NOTATION_SAMPLE]]
+    sample = others[:_NOTATION_SAMPLE]
+    spelled = [spelling_of(text) for text in sample]
     beside = len(others) < len(texts)
-    found = Counter(_by_magnitudes(spelled, beside) or _as_one(spelled, points, beside))
+    found: Counter[str | None] = Counter()
+    for text, one in zip(
+        sample, _by_magnitudes(spelled, beside) or _as_one(spelled, points, beside), strict=True
+    ):
+        found[one] += rows[text]
     (written, times), *_ = found.most_common(1)
     if written is None or times < 0.9 * found.total():
         return numbers, PLAIN.pattern

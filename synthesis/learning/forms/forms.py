@@ -102,8 +102,9 @@ LAST_NOTATIONS = (
 """More: with commas as in India, a minus between a number and its unit, marks between thousands before
 units without a blank, and a currency before amounts such as Fr. 25.-."""
 
-NEWEST_NOTATIONS = ("${:)}", "${:),}")
-"""Negative amounts in parentheses behind their currency, as spreadsheets write accounts."""
+NEWEST_NOTATIONS = ("${:)}", "${:),}", "¤{:,}¤")
+"""Negative amounts in parentheses behind their currency, as spreadsheets write accounts, and amounts for a
+unit, such as $63,818/yr."""
 
 DASHED_NOTATIONS = ("{}¤", "{:,}¤", "{.,}¤", "{ ,}¤", "{:'}¤", "¤{}¤", "¤ {}¤", "¤ {:'}¤")
 """Notations of amounts with a dash in place of decimals, such as 25.- and Fr. 1'250.–, where all have one."""
