@@ -23,7 +23,8 @@ from ...common.data.attributes.unmodelled import (
     pattern_of_all,
     pattern_of_last,
 )
-from ...common.forms.notation import LARGEST_WHOLE, PLAIN
+from ...common.forms.notation import CURRENCIES, LARGEST_WHOLE, PLAIN
+from ...common.forms.spelling import CODES_OF_CURRENCIES
 from .profile import Profile, is_absent
 
 FEW_TEXTS = 50
@@ -52,6 +53,8 @@ _ODD_NUMBER = re.compile(f"{_BEFORE}({_ODD}){_AFTER}")
 """A number that no notation of an entry reads."""
 
 _NUMBER = re.compile(f"{_BEFORE}({_ODD}|-?[0-9.,]+){_AFTER}")
+
+_CURRENCY = re.compile(rf"[{CURRENCIES}]|(?<![^\W_])(?:{CODES_OF_CURRENCIES})(?![A-Za-z])")
 
 _CODE = re.compile(r"[^ ]{1,12}")
 
@@ -121,6 +124,8 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
         return {"type": "identifier", "pattern": EMAILS} | empty
     if not profile.unique or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
         return None
+    if in_several_currencies(profile):
+        return None
     if not len(profile.words):
         if profile.nullable:
             return None
@@ -170,6 +175,17 @@ def has_odd_numbers(profile: Profile) -> bool:
     )
 
 
+def in_several_currencies(profile: Profile) -> bool:
+    """Whether a column of many different texts holds amounts of several currencies."""
+    rows: Counter[str] = Counter()
+    for text in profile.texts[:_KIND_SAMPLE].tolist():
+        found = _CURRENCY.findall(text) if re.search("[0-9]", text) else []
+        rows[found[0] if len(found) == 1 else ""] += 1
+    odd, known = rows.pop("", 0), rows.total()
+    often = [currency for currency, count in rows.items() if count >= 0.01 * known]
+    return profile.distinct > FEW_TEXTS and len(often) > 1 and known >= _NEARLY_ALL * (known + odd)
+
+
 def draft_texts(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     """Drafts the entry of a column of texts that is none of the other kinds.
 
@@ -185,6 +201,11 @@ def draft_texts(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
         remarks = [_PERHAPS_MISSING] if any(map(is_absent, listed)) else []
         return entry | ({"ordered": True} if _are_ranges(listed) else {}), remarks
+    if in_several_currencies(profile):
+        return {"type": "text", "drop": True}, [
+            "its amounts are in several currencies, which no entry states; it is left out: give the currency "
+            "a column of its own"
+        ]
     if has_odd_numbers(profile):
         return {"type": "text", "drop": True}, [
             "its numbers are written in several ways, such as (5) and -5, or in one that no entry can state; "

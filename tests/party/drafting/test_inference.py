@@ -576,3 +576,16 @@ def test_a_unit_of_few_rows_is_no_reason_to_leave_out_that_of_all_others(tmp_pat
     cells += [f"{10 + number / 100:.2f} km/kg" for number in range(25)]
     entry = draft(tmp_path, *cells)
     assert (entry["type"], entry["format"], entry["unreadable"]) == ("numeric", "{:.1f} kmpl", "missing")
+
+
+@pytest.mark.parametrize("form", ["{1}{0:,.2f}", "{0:.2f} {2}", "{2} {0:.2f}"])
+def test_amounts_of_several_currencies_are_no_keys_and_left_out_with_a_remark(tmp_path, form):
+    kinds = (("€", "EUR"), ("$", "USD"), ("£", "GBP"))
+    cells = [form.format(7.13 * number, *kinds[number % 3]) for number in range(300)]
+    assert draft(tmp_path, *cells) == {"type": "text", "drop": True}
+    assert any("several currencies" in remark for remark in remarks_on(tmp_path, cells))
+
+
+def test_keys_with_a_code_of_a_currency_in_them_are_keys(tmp_path):
+    cells = [f"{'EURO' if number % 2 else 'CADENZA'}-{number:05d}" for number in range(300)]
+    assert draft(tmp_path, *cells)["type"] == "identifier"
