@@ -63,6 +63,9 @@ _FIRST_SEEN = 2000
 _FEW_WORDS = 5
 """So few different texts may stand in more of the rows."""
 
+_OF_WORDS = 0.95
+"""They are at most this share of the rows."""
+
 _LEAST_USUAL = 0.1
 """Share of the rows whose years have to be usual ones; others may be such as 9999."""
 
@@ -258,8 +261,8 @@ def _some(profile: Profile) -> tuple[list[str], list[int]]:
 
 
 def _too_many(odd: Mapping[str, int], rows: int) -> bool:
-    """Whether texts are more than a few rows, or a few texts of many rows such as "open"."""
-    return sum(odd.values()) > (0.5 if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
+    """Whether texts are more than a few rows, or a few texts of nearly all rows such as "open"."""
+    return sum(odd.values()) > (_OF_WORDS if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
 
 
 def _read(
@@ -273,7 +276,7 @@ def _read(
     read = [(time, n) for time, n in zip(found, rows, strict=True) if time is not None]
     unread = {text: n for text, time, n in zip(texts, found, rows, strict=True) if time is None}
     usual = sum(n for time, n in read if is_usual(time))
-    if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
+    if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(n for _, n in read):
         return None
     offsets = {time.utcoffset() for time, _ in read}
     zone = "UTC" if re.search("%[SMf]Z$| UTC$| GMT$", form) or len(offsets) > 1 else ""

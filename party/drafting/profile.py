@@ -254,13 +254,16 @@ def _numbers_and_notation(
     sample = others[:_NOTATION_SAMPLE]
     spelled = [spelling_of(text) for text in sample]
     beside = len(others) < len(texts)
-    found: Counter[str | None] = Counter()
-    for text, one in zip(
-        sample, _by_magnitudes(spelled, beside) or _as_one(spelled, points, beside), strict=True
-    ):
-        found[one] += rows[text]
+    patterns = _by_magnitudes(spelled, beside) or _as_one(spelled, points, beside)
+    found: Counter[str] = Counter()
+    for text, pattern in zip(sample, patterns, strict=True):
+        if pattern is not None:
+            found[pattern] += rows[text]
+    # Texts of many rows may stand beside numbers, but not many texts.
+    if not found or patterns.count(None) > 0.1 * len(patterns):
+        return numbers, PLAIN.pattern
     (written, times), *_ = found.most_common(1)
-    if written is None or times < 0.9 * found.total():
+    if times < 0.9 * found.total():
         return numbers, PLAIN.pattern
     notation = Notation(written)
     # Marks are absent from small numbers; a sign or a unit that few numbers have is not how all are written.

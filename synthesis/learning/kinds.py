@@ -29,6 +29,7 @@ from .forms.forms import (
     POINT_ZERO,
     SENTENCE,
     SEVERAL,
+    TEXT,
     Form,
 )
 from .forms.read_in import KNOWN, READ_IN, SHOWN_BY
@@ -49,6 +50,9 @@ noise shows some once in 700 times."""
 
 _MAIN = 0.5
 """A column of many different texts is of numbers or dates if more than so many of its votes are."""
+
+_BESIDE_TEXTS = 0.05
+"""It may be so if more than so many votes are, and all others are for texts without digits."""
 
 _POINTED = 0.2
 """Numbers below one begin with their point if so many numbers show it."""
@@ -134,6 +138,8 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     if most is not None and not codes:
         return replace(of(most), instead=found)
     main = most or _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
+    if main is None and not clear[_WITH_OTHER_DIGITS].any():
+        main = _number_or_date(votes, clear, _BESIDE_TEXTS)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
     return replace(found, instead=of(main))
@@ -326,4 +332,7 @@ _BEHIND = {
     for notation in ("{}", "{:,}", "{,}")
 }
 """Notation -> the places of the same numbers, or whole ones, with something behind them."""
+_WITH_OTHER_DIGITS = places_where(
+    lambda form: form.family not in (MISSING, TEXT, "word", "number", "date", COMPARED)
+)
 _ONLY_SENTENCE = int(places_where(lambda form: form.family == SENTENCE)[0])

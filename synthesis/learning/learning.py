@@ -160,8 +160,13 @@ def _has_too_many(asking: Asking, vote: Vote, different: Noisy, delta: float) ->
     """Whether a column that may be one of numbers or times has too many texts for a list of most of them.
 
     In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too. Few
-    digits with zeros in front are found as texts alone, so that these are no numbers in doubt.
+    digits with zeros in front are found as texts alone, so that these are no numbers in doubt. Where most
+    cells hold texts, these have to be few.
     """
+    if vote.others > vote.filled:
+        texts = float(different.values[0]) - PRESENT * different.sigma - vote.filled
+        if texts > MOST_NUMBERS or not is_many(different):
+            return False
     if not isinstance(vote.kind, Numbers):
         return is_many(different)
     doubt = 0.0 if Notation(vote.kind.notation).width else PRESENT

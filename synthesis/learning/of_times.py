@@ -27,9 +27,17 @@ from .kinds import Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, MONTHS, OFFSET, LENGTHS, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TEXTS = (
-    *(0.05, 0.1, 0.05, 0.05, 0.08, 0.05, 0.05),
-    *(0.2, 0.12, 0.12),
+ORDER, MONTHS, OFFSET, HOW_LONG, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TEXTS = (
+    0.05,
+    0.1,
+    0.05,
+    0.05,
+    0.08,
+    0.05,
+    0.05,
+    0.2,
+    0.12,
+    0.12,
 )
 """Shares of a column for the order of day and month, the names of months, and as much for those of days, the
 distance from UTC, how long durations are, the finest unit, the zeros of whole seconds, dates that stand for
@@ -114,7 +122,7 @@ def learned_times(
     zones = _zones(asking, kinds) | named
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
     of_clocks = {name: partial(_by_day, read[name]) for name, kind in kinds.items() if kind.format in CLOCKS}
-    lengths = asking.counts.histograms("lengths", of_clocks, LENGTHS * asking.share)
+    lengths = asking.counts.histograms("lengths", of_clocks, HOW_LONG * asking.share)
     timed = {name: partial(_by_longest, read[name]) for name, kind in kinds.items() if kind.timed}
     finest = asking.counts.histograms("finest unit", timed, FINEST_UNIT * asking.share)
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}

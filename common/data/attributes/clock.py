@@ -174,8 +174,7 @@ class Clock(Moments):
 
     @property
     def _per_unit(self) -> int:
-        unit, step, _ = self.granularity.numbers
-        return int(np.timedelta64(step, unit) // np.timedelta64(1, "us"))
+        return int(self.at(np.ones(1, dtype=np.int64)).astype(np.int64)[0])
 
     def _microseconds(self, cell: object) -> int | None:
         """The microseconds that a cell states; None if it states none."""
