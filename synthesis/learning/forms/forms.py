@@ -257,7 +257,7 @@ _CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
-_SEVERAL = re.compile("[09]([/:x×*+]|[°'’′] ?)[09]")
+_SEVERAL = re.compile("[09][/:x×*+°][09]")
 _DASHED = re.compile("[09]{1,6}[.,](--?|\u2013)")
 
 
