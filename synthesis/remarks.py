@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ..common.data.attributes.categorical import CategoricalAttribute
+from ..common.data.attributes.numeric import NumericAttribute
 from ..common.data.attributes.unmodelled import Dropped
 from ..common.data.table import Table
 from ..curator.report.unseen import beyond_bounds
@@ -53,6 +54,14 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
         yield (
             "codes that too few rows share may be cut to their first characters, which most rows of theirs "
             f"have in common, in {_name_some(coded)}; list public codes in a domain to keep them whole"
+        )
+    flagged = [
+        one.name for one in domain.attributes if isinstance(one, NumericAttribute) and one.format.has_flags
+    ]
+    if flagged:
+        yield (
+            f"flags behind numbers, such as * or H, are left out in {_name_some(flagged)}; give them a "
+            "column of their own to keep them"
         )
     near = [one.name for one in domain.attributes if isinstance(one, CategoricalAttribute) and one.nearest]
     if near:

@@ -179,6 +179,19 @@ _DOTTED_STAMPS = tuple(
 )
 """Timestamps with a.m., A.M. and, as in Spanish, a. m."""
 
+_LAST_OF_PROGRAMS = (
+    *(
+        f"%d/{month}/{year} {time}"
+        for month in ("%b", "%N")
+        for year in ("%y", "%Y")
+        for time in ("%I:%M %p", "%H:%M", "%H:%M:%S")
+    ),
+    *(f"{day} {time}" for day in ("%b %d %Y", "%d %b %y") for time in ("%H:%M", "%H:%M:%S", "%I:%M %p")),
+    *("a-b-%y %H:%M:%S", "a-b-%y %I:%M %p", "%b %d, %Y, %H:%M:%S", "%Y%m%d %H:%M", "%Y%m%d %H:%M:%S"),
+    *("%Y-%m-%d, %H:%M", "%Y-%m-%d, %H:%M:%S", "%Y/%m/%d, %H:%M", "%Y/%m/%d, %H:%M:%S"),
+)
+"""Timestamps of trackers of issues, such as 21/Dec/22 3:45 PM, and others of which each part is known."""
+
 _TWO_DIGITS = re.compile("%Y-?%m|%Y/%m$|%Y[mM]|%d%[bBN]|%d %b %Y %H:%M:%S [G%]|^\\[")
 """Dates whose days and months always have two digits: those of ISO 8601, SAS and mail."""
 
@@ -201,7 +214,8 @@ def with_details(forms: Iterable[str]) -> Iterator[tuple[str, int]]:
     """The formats with the details that each can have."""
     for form in forms:
         days = (0,) if _TWO_DIGITS.search(form) or not re.search("%[dm]|a.b", form) else (0, SHORT_DAY)
-        hours = (0, SHORT_HOUR) if re.search("%[HI]", form) else (0,)
+        # Where minutes follow at once, 0100 alone would be 0:10 or 1:00.
+        hours = (0, SHORT_HOUR) if re.search("%[HI](?!%M)", form) else (0,)
         yield from ((form, day + hour) for day, hour in product(days, hours))
 
 
@@ -222,7 +236,7 @@ def _newest() -> Iterator[str]:
     for form in (*_ORDINAL_DAYS, *_ORDINAL_STAMPS):
         names = product(dict.fromkeys(("%A" * ("%A" in form), "%a" * ("%A" in form))), ("%B", "%b"))
         yield from (form.replace("%A", day).replace("%B", month) for day, month in names)
-    yield from (*_WRAPPED, *_DIVIDED_STAMPS, *_DOTTED_STAMPS)
+    yield from (*_WRAPPED, *_DIVIDED_STAMPS, *_DOTTED_STAMPS, *_LAST_OF_PROGRAMS)
 
 
 NEWEST_FORMATS = tuple(dict.fromkeys(with_details(_newest())))

@@ -55,11 +55,44 @@ SIGN_WORDS = (
 
 _BY_WORDS = tuple(map("|".join, SIGN_WORDS))
 
+OF_ONE_SIDE = tuple(word for pair in SIGN_WORDS[:4] for word in pair)
+"""Words of one side, beside numbers of the other without any."""
 
-def sides_of(words: Collection[str]) -> str:
-    """What stands behind numbers of the two sides of an account, as in a pattern; empty if words say none."""
-    found = {word.strip() for word in words}
-    return next(("|".join(pair) for pair in SIGN_WORDS if {*pair} == found), "")
+FLAGS = (
+    *(" HH", " LL", " H", " L", " hh", " ll", " h", " l", " AA", " A", " N"),
+    *(" bp", " ep", " b", " c", " e", " f", " n", " p", " r", " u", " z"),
+    *("***", "**", "*", "!", "#", "\u2020", "\u2021", "\u2191", "\u2193"),
+    *(f"({flag})" for flag in ("H", "L", "A", "N", "b", "c", "e", "p", "r", "s", "u")),
+)
+"""What stands behind some of the numbers of a column and is no unit: that they are high, low, abnormal or
+significant, as laboratories and programs write it, or provisional or estimated, as statistics offices do.
+There may be a blank before each, and has to be before letters. What ends with another is before it."""
+
+WITH_FLAGS = "[flag]"
+"""In a pattern: one of these may stand behind a number."""
+
+
+def is_flag(behind: str) -> bool:
+    """Whether what stands behind a number is one of `FLAGS`; letters without a blank may be a unit."""
+    text = behind.strip()
+    return (f" {text}" in FLAGS and behind != text) if text.isalpha() else text in FLAGS
+
+
+def tail_of(behind: Collection[str], *, beside: bool) -> str:
+    """What stands behind numbers and says their sign, or nothing, as in a pattern; empty if it says else.
+
+    Args:
+        behind: what stands behind some.
+        beside: whether nothing stands behind others.
+    """
+    found = {text.strip() for text in behind}
+    blank = next((text[0] for text in behind if text.startswith(tuple(BLANKS))), "")
+    for pair in SIGN_WORDS:
+        if found == {*pair}:
+            return blank + "|".join(pair)
+    if beside and len(found) == 1 and found <= {*OF_ONE_SIDE}:
+        return f"|{blank}{found.pop()}"
+    return WITH_FLAGS if beside and found and all(map(is_flag, behind)) else ""
 
 
 @dataclass(frozen=True)
@@ -74,8 +107,9 @@ class Notation:
     `{:,.2f}` or `{,.2f}`, numbers have two decimals; with `.2e` or `.2E` they have an exponent too, as
     1.50e-03. With `.1K` or `.1k` they are thousands, millions and so on, as 1.5K and 2.0M, or 2M with
     `.1gK`. In `{:05}` whole numbers have five digits, with zeros in front; in `{:g}` they have no point,
-    as 74 beside 79.5; in `{} CR|DR` numbers have the first word behind them, negative ones the second; in
-    `{:p}` and `{:.3p}` those below one begin with theirs, as .184.
+    as 74 beside 79.5; in `{} CR|DR` numbers have the first word behind them, negative ones the second, and in
+    `{}| CR` those from zero on none; in `{}[flag]` one of `FLAGS` may stand behind, which means nothing and
+    is not written; in `{:p}` and `{:.3p}` those below one begin with theirs, as .184.
 
     Attributes:
         pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
@@ -101,7 +135,11 @@ class Notation:
         """The number in a text, without what the pattern has around it; a number alone stays."""
         before, after = self.around
         cell, sign = text.strip(), ""
-        for place, word in enumerate(self.sign_words):
+        if self.has_flags:
+            flag = next(filter(cell.endswith, FLAGS), "")
+            return self._without_words.number_in(cell.removesuffix(flag))
+        # One of the words may be none.
+        for place, word in sorted(enumerate(self.sign_words), key=lambda one: -len(one[1])):
             if cell.endswith(word.strip()):
                 return "-" * place + self._without_words.number_in(cell.removesuffix(word.strip()))
         if self.sign == "(" and cell.startswith("(") and cell.endswith(")"):
@@ -196,6 +234,8 @@ class Notation:
         return np.array([float(f"{number:.{self.decimals}e}") for number in numbers.tolist()])
 
     def _text_of(self, number: float) -> str:
+        if self.has_flags:
+            return self._without_words._text_of(number)
         if self.sign_words:
             return self._without_words._text_of(abs(number)) + self.sign_words[number < 0]
         size = abs(number)
@@ -245,8 +285,15 @@ class Notation:
     @cached_property
     def sign_words(self) -> tuple[str, ...]:
         """What stands behind numbers from zero on, and behind negative ones; empty if nothing says it."""
+        if self.around[1].startswith("|") and self.around[1][1:].strip() in OF_ONE_SIDE:
+            return ("", self.around[1][1:])
         blank, words = re.fullmatch(f"([{BLANKS}]?)(.*)", self.around[1], re.DOTALL).groups()  # type: ignore[union-attr]
         return tuple(blank + word for word in words.split("|")) if words in _BY_WORDS else ()
+
+    @property
+    def has_flags(self) -> bool:
+        """Whether one of `FLAGS` may stand behind a number."""
+        return self.pattern.endswith(WITH_FLAGS)
 
     @cached_property
     def _without_words(self) -> Notation:

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from .notation import APOSTROPHES, BLANKS, CURRENCIES, LAKHS, SIGNED, SIGNS
 
 _MARKS = APOSTROPHES + BLANKS
-_CODES_OF_CURRENCIES = "USD|EUR|GBP|CHF|AUD|CAD|NZD|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|IDR"
+CODES_OF_CURRENCIES = "USD|EUR|GBP|CHF|AUD|CAD|NZD|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|IDR"
+"""Those that may stand right before digits, as alternatives of a regular expression."""
+
 _TEXT = re.compile(
     rf"(?P<open>\()?(?P<first>[-+{SIGNS[-1]}])?(?P<before>(?:{SIGNED.pattern}|(?:kr|Rs|Rp|RM|Fr)[.]?)[{BLANKS}]?"
-    rf"|[A-Z]{{3}}[{BLANKS}]|(?:{_CODES_OF_CURRENCIES}))?(?P<inner>-|(?P<within>\())?"
+    rf"|[A-Z]{{3}}[{BLANKS}]|(?:{CODES_OF_CURRENCIES}))?(?P<inner>-|(?P<within>\())?"
     rf"(?P<digits>[0-9](?:[0-9.,{_MARKS}]*[0-9.,])?|[.][0-9]+)(?P<last>(?<![.,])-)?(?(within)\))"
-    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}]|/-|[.,](?:--?|[\u2013\u2014])|[{CURRENCIES}]?"
+    rf"(?P<after>[{BLANKS}]?(?:[%‰{CURRENCIES}!#\u2020\u2021\u2191\u2193]|[*]{{1,3}}|[(][A-Za-z][)]|/-|[.,](?:--?|[\u2013\u2014])|[{CURRENCIES}]?"
     rf"(?:[^\W\d_]|[°℃℉/]|(?<=°) ){{1,12}}[.]?(?:[{BLANKS}](?:[{CURRENCIES}]|[^\W\d_]{{1,12}}[.]?))?)"
     rf"|[{BLANKS}](?:[^\W\d_]|[x×]?[0-9]{{2}}[\^*][0-9])(?:[^\W_]|[°/^*·.-]){{0,14}})?(?(open)\))"
 )
@@ -155,7 +157,8 @@ def spelling_of(text: str) -> Spelling | None:
     if match["inner"] and SIGNED.match(match["before"] or ""):
         sign = ")" if match["within"] else "="
     digits = _digits(match["digits"])
-    if digits is None:
+    # Before a word, a point without decimals says first, second and so on, as in 1. HJ.
+    if digits is None or (digits.decimals == "" and (match["before"] or match["after"])):
         return None
     spelled = replace(digits, before=match["before"] or "", after=match["after"] or "", sign=sign)
     alone = not spelled.before + spelled.after and sign != "("

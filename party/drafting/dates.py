@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, PADDED_NUMBERS, Clock
 from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
-from ...common.data.attributes.moments import SECONDS, Granularity
+from ...common.data.attributes.granularity import Granularity, longest
 from ...common.data.attributes.numeric import AUTO
 from ...common.data.binning.rhythm import TimesCounted
 from ...common.forms.date_formats import unit_of
@@ -64,9 +64,15 @@ _FIRST_SEEN = 2000
 _FEW_WORDS = 5
 """So few different texts may stand in more of the rows."""
 
+_OF_WORDS = 0.95
+"""They are at most this share of the rows."""
+
 _LEAST_USUAL = 0.1
 """Share of the rows whose years have to be usual ones; others may be such as 9999."""
 
+
+_FEW_TIMES = 10
+"""Fewer different times may be such as 10:15 and 12:30 by chance."""
 
 _DATES_READ = 20_000
 """Of more different dates than this, some are read."""
@@ -166,15 +172,17 @@ def draft_clock(profile: Profile) -> dict[str, Any] | None:
     minutes.
     """
     more = {"bins": AUTO, "nullable": profile.nullable}
+    texts = profile.texts.tolist()
     if profile.kind == INTERVAL:
-        entry = _of_intervals(profile.texts.tolist())
+        entry = _of_intervals(texts)
     else:
-        entry = _of_texts(profile.texts.tolist()) if len(profile.words) else _of_numbers(profile)
+        entry = _of_texts(texts) if len(profile.words) else _of_numbers(profile)
     if entry is None:
         return None
     clock = Clock.of(entry["format"])
-    times, _ = clock.read(profile.name, profile.texts)
-    return entry | more | _rhythm(times, profile.counts, clock.granularity, dated=False)
+    times, _ = clock.read(profile.name, np.array(texts, dtype=object))
+    clock = clock.by(_longest_unit(times[~np.isnat(times)]))
+    return clock.to_json() | entry | more | _rhythm(times, profile.counts, clock.granularity, dated=False)
 
 
 def _of_intervals(texts: Sequence[str]) -> dict[str, Any] | None:
@@ -255,8 +263,8 @@ def _some(profile: Profile) -> tuple[list[str], list[int]]:
 
 
 def _too_many(odd: Mapping[str, int], rows: int) -> bool:
-    """Whether texts are more than a few rows, or a few texts of many rows such as "open"."""
-    return sum(odd.values()) > (0.5 if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
+    """Whether texts are more than a few rows, or a few texts of nearly all rows such as "open"."""
+    return sum(odd.values()) > (_OF_WORDS if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
 
 
 def _read(
@@ -270,7 +278,7 @@ def _read(
     read = [(time, n) for time, n in zip(found, rows, strict=True) if time is not None]
     unread = {text: n for text, time, n in zip(texts, found, rows, strict=True) if time is None}
     usual = sum(n for time, n in read if is_usual(time))
-    if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
+    if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(n for _, n in read):
         return None
     offsets = {time.utcoffset() for time, _ in read}
     zone = "UTC" if re.search("%[SMf]Z$| UTC$| GMT$", form) or len(offsets) > 1 else ""
@@ -352,21 +360,17 @@ def _rhythm(
     times: NDArray[np.datetime64], rows: NDArray[np.int64], granularity: str, dated: bool = True
 ) -> dict[str, Any]:
     """When in a week and in a day times are, unless they come evenly."""
-    unit = SECONDS.get(Granularity(granularity))
     known = ~np.isnat(times)
-    if unit is None:
-        return {}
-    found = TimesCounted.of(times[known], rows[known]).rhythm(unit, dated=dated)
+    found = TimesCounted.of(times[known], rows[known]).rhythm(Granularity(granularity).seconds, dated=dated)
     return {} if found is None else {"rhythm": found.to_json()}
 
 
 def _granularity(times: Sequence[datetime]) -> dict[str, str]:
-    if any(time.microsecond % 1000 for time in times):
-        return {"granularity": "microsecond"}
-    if any(time.microsecond for time in times):
-        return {"granularity": "millisecond"}
-    if any(time.second for time in times):
-        return {}
-    if any(time.minute for time in times):
-        return {"granularity": "minute"}
-    return {"granularity": "hour" if any(time.hour for time in times) else "day"}
+    found = _longest_unit(np.array(times, dtype="datetime64[us]"))
+    return {} if found is Granularity.SECOND else {"granularity": found.value}
+
+
+def _longest_unit(times: NDArray[np.datetime64]) -> Granularity:
+    """The longest unit, of at most a day, of which all times are whole numbers; of few times a simple one."""
+    simple = len(np.unique(times)) < _FEW_TIMES
+    return longest(lambda unit: not (simple and unit.numbers[1] > 1) and bool(unit.begins(times).all()))

@@ -15,7 +15,7 @@ from ...common.data.attributes.clock import NUMBERS, PADDED_NUMBERS
 from ...common.data.domain_files.reading import read_entry
 from ...common.errors import DataError
 from ...common.files.labels import listed_categories
-from ...common.forms.notation import LARGEST_WHOLE, PLAIN
+from ...common.forms.notation import LARGEST_WHOLE, PLAIN, WITH_FLAGS
 from ..sources.query import open_queried
 from ..sources.source import FileSource, Queried
 from .dates import INTERVAL, draft_clock, draft_date
@@ -54,6 +54,8 @@ _AFTER = (
 _UNSTATED = "no entry that was drafted states what it holds; it is left out: describe it"
 
 _OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
+
+_OF_FLAGS = "flags stand behind some of its numbers, such as * or H; they are left out"
 
 _NO_CLOCK = (
     "durations of which some are negative, or of a year and more, which no entry states; it is left out: "
@@ -276,7 +278,8 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         found, doubts = _few_numbers(profile), []
     else:
         found, doubts = draft_number(profile)
-    return found, [*remarks, *doubts]
+    flagged = found["type"] == "numeric" and str(found.get("format", "")).endswith(WITH_FLAGS)
+    return found, [*remarks, *doubts, *([_OF_FLAGS] if flagged else [])]
 
 
 def _few_numbers(profile: Profile) -> dict[str, Any]:
@@ -284,8 +287,11 @@ def _few_numbers(profile: Profile) -> dict[str, Any]:
     if np.abs(numbers).max() > LARGEST_WHOLE or profile.notation != PLAIN.pattern:
         texts = sorted(profile.texts.tolist(), key=natural)
         return {"type": "categorical", "categories": [""] * profile.nullable + texts}
-    whole = np.all(numbers == np.floor(numbers))
-    listed: list[Category] = [int(number) if whole else float(number) for number in numbers]
+    # Whole numbers beside fractions have a point if the rows write one.
+    bare = np.all(numbers == np.floor(numbers)) or not any(text.endswith(".0") for text in profile.texts)
+    listed: list[Category] = [
+        int(number) if bare and number.is_integer() else float(number) for number in numbers.tolist()
+    ]
     if not profile.nullable and listed == list(range(len(listed))):
         return {"type": "codes", "n": len(listed)}
     return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import NOT_AVAILABLE, number_or_nan
 from ...common.errors import DataError
-from ...common.forms.notation import LAKHS, PLAIN, Notation, sides_of
+from ...common.forms.notation import LAKHS, PLAIN, Notation, tail_of
 from ...common.forms.spelling import Spelling, by_points, has_dash, spelling_of, thousands_in
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
@@ -121,7 +121,7 @@ class Profile:
             [number_or_nan(text if _PLAIN_NUMBER.fullmatch(text) else "") for text in places],
             dtype=np.float64,
         )
-        numbers, notation = _numbers_and_notation(texts, numbers)
+        numbers, notation = _numbers_and_notation(texts, counts, numbers)
         return replace(self, texts=texts, counts=counts, numbers=numbers, notation=notation)
 
     def with_zeros_in_front(self) -> Profile:
@@ -237,28 +237,38 @@ class Rows:
         texts = np.ma.getdata(found["cell"]).astype(object)
         numbers = np.ma.filled(found["number"].astype(np.float64), np.nan)
         counts = found["rows"].astype(np.int64)
-        return Profile(name, kind, self.count, texts, counts, *_numbers_and_notation(texts, numbers)).without(
-            blanks
-        )
+        read = _numbers_and_notation(texts, counts, numbers)
+        return Profile(name, kind, self.count, texts, counts, *read).without(blanks)
 
 
 def _numbers_and_notation(
-    texts: NDArray[np.object_], numbers: NDArray[np.float64]
+    texts: NDArray[np.object_], counts: NDArray[np.int64], numbers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], str]:
     """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
     points = by_points([text for text in texts[:_NOTATION_SAMPLE] if not is_absent(text)])
     odd = np.isnan(numbers) | np.array([points or text.startswith("+") for text in texts], dtype=np.bool_)
-    others = [text for text in texts[odd] if not is_absent(text)]
+    rows = dict(zip(texts[odd].tolist(), counts[odd].tolist(), strict=True))
+    others = [text for text in rows if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
-    spelled = [spelling_of(text) for text in others[:_NOTATION_SAMPLE]]
-    found = Counter(_by_magnitudes(spelled, len(others) < len(texts)) or _as_one(spelled, points))
+    sample = others[:_NOTATION_SAMPLE]
+    spelled = [spelling_of(text) for text in sample]
+    beside = len(others) < len(texts)
+    patterns = _by_magnitudes(spelled, beside) or _as_one(spelled, points, beside)
+    found: Counter[str] = Counter()
+    for text, pattern in zip(sample, patterns, strict=True):
+        if pattern is not None:
+            found[pattern] += rows[text]
+    # Texts of many rows may stand beside numbers, but not many texts.
+    if not found or patterns.count(None) > 0.1 * len(patterns):
+        return numbers, PLAIN.pattern
     (written, times), *_ = found.most_common(1)
-    if written is None or times < 0.9 * found.total():
+    if times < 0.9 * found.total():
         return numbers, PLAIN.pattern
     notation = Notation(written)
     # Marks are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
-    if len(others) <= 0.05 * len(texts) and (any(notation.around) or notation.sign == "+"):
+    few = len(others) <= 0.05 * len(texts) and not (notation.has_flags or notation.sign_words)
+    if few and (any(notation.around) or notation.sign == "+"):
         return numbers, PLAIN.pattern
     read = np.array([number_or_nan(notation.number_in(text)) for text in texts], dtype=np.float64)
     if np.isnan(read).sum() > np.isnan(numbers).sum():
@@ -279,16 +289,14 @@ def _by_magnitudes(found: Sequence[Spelling | None], beside: bool) -> list[str |
     return [None if one is None or not plain else f"{one.before}{{:{letter}}}" for one in found]
 
 
-def _as_one(found: Sequence[Spelling | None], points: bool) -> list[str | None]:
+def _as_one(found: Sequence[Spelling | None], points: bool, beside: bool) -> list[str | None]:
     """The notation of each text of a column: some numbers are too small for a mark, or positive.
 
     A comma before three digits may be of either kind, and so may a point.
     """
-    sides = sides_of({one.after for one in found if one is not None})
-    found = [
-        one and replace(one, after=one.after.replace(one.after.strip(), sides) if sides else one.after)
-        for one in found
-    ]
+    behind = {one.after for one in found if one is not None and one.after}
+    tail = tail_of(behind, beside=beside or any(one is not None and not one.after for one in found))
+    found = [one and replace(one, after=tail or one.after) for one in found]
     known = [one for one in found if one is not None]
     comma = points or any(one.decimal_comma for one in known)
     marks = Counter(one.mark for one in known if one.mark and not (comma and one.mark == ","))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ...common.data.attributes.granularity import Granularity
 from ...common.showing.printable import printable_lines, visible
 from .known import Offer
 
@@ -87,7 +88,7 @@ def review_column(name: str, entry: Any, offer: Offer | None = None) -> Reviewed
             kind,
             values,
             "how they are written",
-            "nothing: new names are drawn",
+            "about how many rows have none" if "empty" in entry else "nothing: new names are drawn",
             "",
             "nothing to review",
         )
@@ -175,6 +176,7 @@ def _values(entry: Mapping[str, Any]) -> str:
             said = [f"0 to {entry['n'] - 1}"]
         case "identifier":
             said = [f"such as {entry['pattern']}"]
+            said += [f"none in {entry['empty']:.0%} of the rows"] if "empty" in entry else []
         case "categorical":
             said = [_list_values([one for one in entry["categories"] if one != ""])]
         case "boolean":
@@ -206,9 +208,9 @@ def _values(entry: Mapping[str, Any]) -> str:
 def _range(entry: Mapping[str, Any]) -> str:
     if "after" in entry:
         ((other, gap),) = entry["after"].items()
-        unit = entry.get("granularity", "second" if entry["type"] == "timestamp" else "day")
+        unit = Granularity(entry.get("granularity", "second" if entry["type"] == "timestamp" else "day"))
         atoms = f" ({_list_values(gap['atoms'])} as values of their own)" if gap.get("atoms") else ""
-        return f"{_range(gap)} {unit}s after {other}{atoms}"
+        return f"{_range(gap)} {unit.plural} after {other}{atoms}"
     if entry.get("type") == "clock":
         return f"{entry.get('min', '0:00')} to {entry.get('max', '23:59')}"
     edges = entry.get("edges")

@@ -23,7 +23,8 @@ from ...common.data.attributes.unmodelled import (
     pattern_of_all,
     pattern_of_last,
 )
-from ...common.forms.notation import LARGEST_WHOLE, PLAIN
+from ...common.forms.notation import CURRENCIES, LARGEST_WHOLE, PLAIN
+from ...common.forms.spelling import CODES_OF_CURRENCIES
 from .profile import Profile, is_absent
 
 FEW_TEXTS = 50
@@ -52,6 +53,8 @@ _ODD_NUMBER = re.compile(f"{_BEFORE}({_ODD}){_AFTER}")
 """A number that no notation of an entry reads."""
 
 _NUMBER = re.compile(f"{_BEFORE}({_ODD}|-?[0-9.,]+){_AFTER}")
+
+_CURRENCY = re.compile(rf"[{CURRENCIES}]|(?<![^\W_])(?:{CODES_OF_CURRENCIES})(?![A-Za-z])")
 
 _CODE = re.compile(r"[^ ]{1,12}")
 
@@ -114,11 +117,18 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     one shape, or whole numbers that count the rows, stand in a column whose name ends in id, would repeat if
     they were drawn at random from their range, or are too large to count anything.
     """
+    # In tenths: what is drawn need not tell more of the rows.
+    share = round(1 - profile.value_count / max(1, profile.rows), 1)
+    empty = {"empty": share} if 0 < share < 1 else {}
     if _share(profile, EMAIL) >= _NEARLY_ALL:
-        return {"type": "identifier", "pattern": EMAILS}
-    if not profile.unique or profile.nullable or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
+        return {"type": "identifier", "pattern": EMAILS} | empty
+    if not profile.unique or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
+        return None
+    if in_several_currencies(profile):
         return None
     if not len(profile.words):
+        if profile.nullable:
+            return None
         # Amounts of money may all differ, but no key has decimals; pandas writes 1.0 beside missing ones.
         whole = not any("." in text.removesuffix(".0") for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
@@ -138,7 +148,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     return (
         None
         if blanks and pattern == pattern_by_name(profile.name)
-        else {"type": "identifier", "pattern": pattern}
+        else {"type": "identifier", "pattern": pattern} | empty
     )
 
 
@@ -165,6 +175,17 @@ def has_odd_numbers(profile: Profile) -> bool:
     )
 
 
+def in_several_currencies(profile: Profile) -> bool:
+    """Whether a column of many different texts holds amounts of several currencies."""
+    rows: Counter[str] = Counter()
+    for text in profile.texts[:_KIND_SAMPLE].tolist():
+        found = _CURRENCY.findall(text) if re.search("[0-9]", text) else []
+        rows[found[0] if len(found) == 1 else ""] += 1
+    odd, known = rows.pop("", 0), rows.total()
+    often = [currency for currency, count in rows.items() if count >= 0.01 * known]
+    return profile.distinct > FEW_TEXTS and len(often) > 1 and known >= _NEARLY_ALL * (known + odd)
+
+
 def draft_texts(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     """Drafts the entry of a column of texts that is none of the other kinds.
 
@@ -180,6 +201,11 @@ def draft_texts(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
         remarks = [_PERHAPS_MISSING] if any(map(is_absent, listed)) else []
         return entry | ({"ordered": True} if _are_ranges(listed) else {}), remarks
+    if in_several_currencies(profile):
+        return {"type": "text", "drop": True}, [
+            "its amounts are in several currencies, which no entry states; it is left out: give the currency "
+            "a column of its own"
+        ]
     if has_odd_numbers(profile):
         return {"type": "text", "drop": True}, [
             "its numbers are written in several ways, such as (5) and -5, or in one that no entry can state; "

@@ -15,7 +15,7 @@ from ...common.errors import DataError
 from ...common.forms.date_formats import day_in, has_offset, month_in
 from ...common.forms.day_names import DAY_NAMES
 from ...common.forms.month_names import NAMES
-from ...common.forms.notation import APOSTROPHES, BLANKS, Notation
+from ...common.forms.notation import APOSTROPHES, BLANKS, FLAGS, Notation
 from ...common.forms.spelling import spelling_of
 from ...common.forms.zone_names import ZONE_NAME_SQL, ZONE_NAMES
 from ...party.sources.cells import ZONED, in_utc
@@ -27,9 +27,10 @@ from .kind import Numbers, Times
 
 _HELD = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIME|INTERVAL|TIMESTAMP(_S|_MS|_NS)?"
-    f"|{ZONED}"
+    f'|{ZONED}|"NULL"'
 )
-"""DuckDB's types whose cells are read; which types a file declares is public."""
+"""DuckDB's types whose cells are read, that of columns without any value too; which types a file declares is
+public."""
 
 
 _RANGE = (
@@ -279,7 +280,10 @@ def _number_sql(text: str, notation: str) -> str:
         text = f"CASE WHEN {inside} THEN trim({text}[2:-2]) ELSE {text} END"
     for word, minus in zip(known.sign_words, ("", "-"), strict=False):
         text = f"regexp_replace({text}, {quote(f'^(.*?) ?{re.escape(word.strip())}$')}, '{minus}\\1')"
-    for part in known.around[: 1 if known.sign_words else 2]:
+    if known.has_flags:
+        flags = "|".join(map(re.escape, FLAGS))
+        text = f"regexp_replace({text}, {quote(f'^(.*[0-9.,])( ?({flags}))$')}, '\\1')"
+    for part in known.around[: 1 if known.sign_words or known.has_flags else 2]:
         if part.strip():
             text = f"trim(replace({text}, {quote(part.strip())}, ''))"
     if known.around[0].endswith(tuple(BLANKS)):

@@ -14,7 +14,8 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import BinnedTimes, DateAttribute
-from ...common.data.attributes.moments import Granularity, Moments
+from ...common.data.attributes.granularity import Granularity
+from ...common.data.attributes.moments import Moments
 from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
 from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.rhythm import Rhythm

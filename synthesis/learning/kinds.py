@@ -29,6 +29,7 @@ from .forms.forms import (
     POINT_ZERO,
     SENTENCE,
     SEVERAL,
+    TEXT,
     Form,
 )
 from .forms.read_in import KNOWN, READ_IN, SHOWN_BY
@@ -50,6 +51,9 @@ noise shows some once in 700 times."""
 _MAIN = 0.5
 """A column of many different texts is of numbers or dates if more than so many of its votes are."""
 
+_BESIDE_TEXTS = 0.05
+"""It may be so if more than so many votes are, and all others are for texts without digits."""
+
 _POINTED = 0.2
 """Numbers below one begin with their point if so many numbers show it."""
 
@@ -67,8 +71,8 @@ class Vote:
         deviation: standard deviation of these.
         filled: votes for forms of the kind.
         others: those of `missing` that are for other forms.
-        units: decimals -> those of `others` that are for numbers with letters right behind them, where most
-            have none.
+        units: decimals -> those of `others` that are for numbers with something behind them, where most have
+            nothing.
         instead: of texts, the vote of a column of numbers or dates, if its different values are too many to
             be listed; of numbers with a unit, that of a column of texts, if they have no unit in common.
     """
@@ -119,10 +123,10 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     def of(kind: Kind) -> Vote:
         others = max(0.0, float(sure[FILLED].sum()) - _votes_for(kind, sure))
         known = max(_votes_for(kind, votes), records - missing - others, 0.0)
-        plain = isinstance(kind, Numbers) and kind.notation == "{}"
-        units = {
-            FORMS[place].detail: float(sure[place]) for place in _LETTERS_BEHIND if plain and sure[place] > 0
-        }
+        units: dict[int, float] = {}
+        for place in _BEHIND.get(kind.notation, ()) if isinstance(kind, Numbers) else ():
+            if sure[place] > 0:
+                units[FORMS[place].detail] = units.get(FORMS[place].detail, 0.0) + float(sure[place])
         return Vote(_with_signs(kind, vote), missing + others, vote.sigma, known, others, units)
 
     clear = sure if sure[FILLED].any() else votes
@@ -134,6 +138,8 @@ def kind_voted(vote: Noisy, records: float) -> Vote:
     if most is not None and not codes:
         return replace(of(most), instead=found)
     main = most or _number_or_date(votes, clear, _MAIN) or _of_padded(clear)
+    if main is None and not clear[_WITH_OTHER_DIGITS].any():
+        main = _number_or_date(votes, clear, _BESIDE_TEXTS)
     if main is None or isinstance(found.kind, Words) or is_of_unknown_unit(main):
         return found
     return replace(found, instead=of(main))
@@ -315,5 +321,18 @@ _ONLY_MISSING = int(places_where(lambda form: form.family == MISSING)[0])
 _ATTACHED = places_where(
     lambda form: form.family == "number" and UNKNOWN in form.name and " " not in form.name.replace("{ ", "")
 )
-_LETTERS_BEHIND = places_where(lambda form: form.family == "number" and form.name == f"{{}}{UNKNOWN}")
+_BEHIND = {
+    notation: [
+        place
+        for one in {notation, "{}"}
+        for blank in ("", " ")
+        for place in FAMILIES["number"]
+        if FORMS[place].name == f"{one}{blank}{UNKNOWN}"
+    ]
+    for notation in ("{}", "{:,}", "{,}")
+}
+"""Notation -> the places of the same numbers, or whole ones, with something behind them."""
+_WITH_OTHER_DIGITS = places_where(
+    lambda form: form.family not in (MISSING, TEXT, "word", "number", "date", COMPARED)
+)
 _ONLY_SENTENCE = int(places_where(lambda form: form.family == SENTENCE)[0])

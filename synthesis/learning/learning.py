@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
-from ...common.forms.notation import Notation, sides_of
+from ...common.forms.notation import OF_ONE_SIDE, WITH_FLAGS, Notation, tail_of
 from ...common.forms.spelling import thousands_in
 from .asking import PRESENT, Asking, Rows
 from .cells import Cells
 from .columns import OTHER, Column, categories
 from .few_numbers import MOST_NUMBERS
-from .forms.forms import FIRST
+from .forms.ambiguous import SEEN
+from .forms.forms import DECIMALS, FIRST
 from .kind import Numbers, Texts, Times, Words
 from .kinds import Vote, is_of_unknown_unit, kind_voted
 from .of_numbers import learned_numbers
@@ -38,6 +40,9 @@ _ONE_UNIT = 0.95
 
 _THOUSANDS = 0.5
 """Numbers are thousands, millions and more, or of several units, if so many of them are."""
+
+_TAILS = (*"kKMBT", *(blank + word for word in OF_ONE_SIDE for blank in ("", " ")), WITH_FLAGS)
+"""What may stand behind some numbers of a column that means no unit."""
 
 _CODE_LETTER = re.compile("[A-Z]?")
 
@@ -115,7 +120,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     votes |= many
     for name in perhaps:
         if votes[name].units:
-            votes[name] = _with_thousands(votes[name], cells, counts, name, _UNITS * whole, each)
+            votes[name] = _with_tails(votes[name], cells, counts, name, _UNITS * whole)
     kinds = {name: vote.kind for name, vote in votes.items()}
     texts = {name: kind for name, kind in texts.items() if name not in many}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
@@ -156,8 +161,13 @@ def _has_too_many(asking: Asking, vote: Vote, different: Noisy, delta: float) ->
     """Whether a column that may be one of numbers or times has too many texts for a list of most of them.
 
     In doubt it is one of numbers: few numbers, and frequent texts beside them, are found there too. Few
-    digits with zeros in front are found as texts alone, so that these are no numbers in doubt.
+    digits with zeros in front are found as texts alone, so that these are no numbers in doubt. Where most
+    cells hold texts, these have to be few.
     """
+    if vote.others > vote.filled:
+        texts = float(different.values[0]) - PRESENT * different.sigma - vote.filled
+        if texts > MOST_NUMBERS or not is_many(different):
+            return False
     if not isinstance(vote.kind, Numbers):
         return is_many(different)
     doubt = 0.0 if Notation(vote.kind.notation).width else PRESENT
@@ -197,9 +207,9 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
     assert vote.instead is not None
     rows, sigma = _frequent_units(cells, counts, name, rho, delta)
     alike: dict[tuple[str, ...], float] = {}
-    sides = sides_of([last for _, last in rows])
+    tail = tail_of([last for _, last in rows], beside=False)
     for around, count in rows.items():
-        unit = around[0].strip(), sides or around[1].strip()
+        unit = around[0].strip(), tail or around[1].strip()
         alike[unit] = alike.get(unit, 0.0) + count
     known = max(alike.values(), default=0.0)
     least = _ONE_UNIT * vote.filled - PRESENT * math.hypot(vote.deviation, sigma)
@@ -209,9 +219,8 @@ def _with_unit(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: 
     if others > _OTHER_UNITS_SEEN * deviation:
         vote = replace(vote.without(others, sigma), others=vote.others + others)
     before, after = max(rows, key=rows.__getitem__)
-    after = after.replace(after.strip(), sides) if sides else after
     number = kind.notation.partition("{")[2].partition("}")[0]
-    kind = replace(kind, notation=f"{before}{{{number}}}{after}", signed=kind.signed or bool(sides))
+    kind = replace(kind, notation=f"{before}{{{number}}}{tail or after}", signed=kind.signed or bool(tail))
     return replace(vote, kind=kind, instead=None)
 
 
@@ -225,28 +234,59 @@ def _frequent_units(
     return {around[place]: count for place, count in found}, noisy.sigma
 
 
-def _with_thousands(
-    vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: float, delta: float
-) -> Vote:
-    """The vote of a column of numbers, of which larger ones are thousands and so on, such as 1.2K beside 411.
+def _with_tails(vote: Vote, cells: Cells, counts: PrivateCounts, name: str, rho: float) -> Vote:
+    """The vote of a column of numbers, some of which have something behind them.
+
+    They are thousands and so on, such as 1.2K beside 411, are on the other side of an account, such as 5.00
+    CR beside 3.00, or have a flag, such as 152 H beside 140.
 
     Args:
-        vote: what its cells voted for: plain numbers, and some with letters behind them.
+        vote: what its cells voted for: plain numbers, and some with something behind them.
         cells: the table.
         counts: what counts its rows.
         name: of the column.
-        rho: cost of finding the letters, zCDP.
-        delta: with which letters of one row may be found.
+        rho: cost of finding what is behind them, zCDP.
     """
-    rows, sigma = _frequent_units(cells, counts, name, rho, delta)
-    found, units = sum(rows.values()), sum(vote.units.values())
-    letter = thousands_in([last for _, last in rows], beside=True)
-    if not letter or any(first for first, _ in rows) or found < _ONE_UNIT * units - PRESENT * sigma:
+    noisy = counts.histograms("behind numbers", {name: partial(_count_tails, cells, name)}, rho)[name]
+    seen = noisy.above_noise(SEEN)[:-1]
+    found, units = float(seen.sum()), sum(vote.units.values())
+    kind, behind = vote.kind, [tail for tail, rows in zip(_TAILS, seen.tolist(), strict=True) if rows > 0]
+    assert isinstance(kind, Numbers)
+    others = float(noisy.values[-1]) > PRESENT * noisy.sigma
+    if others or not behind or found < _ONE_UNIT * units - PRESENT * math.hypot(noisy.sigma, vote.deviation):
         return vote
-    assert isinstance(vote.kind, Numbers)
-    decimals, fixed = max(vote.units), len(vote.units) == 1
-    kind = Numbers(f"{{:{letter}}}", decimals, fixed, signed=vote.kind.signed)
-    return replace(vote.without(-units, sigma), kind=kind, others=max(0.0, vote.others - units), units={})
+    letter = thousands_in(behind, beside=True) if kind.notation == "{}" else ""
+    tail = WITH_FLAGS if behind == [WITH_FLAGS] else tail_of(behind, beside=True)
+    decimals = max(vote.units)
+    if letter:
+        kind = Numbers(f"{{:{letter}}}", decimals, len(vote.units) == 1, signed=kind.signed)
+    elif tail:
+        longer = kind.decimals is None or decimals > DECIMALS
+        kind = replace(
+            kind,
+            notation=f"{kind.notation}{tail}",
+            decimals=None if longer else max(decimals, kind.decimals or 0),
+            # As programs write 12.0 beside 12.5.
+            padded=kind.padded or (kind.decimals == 1 and not kind.bare),
+            signed=kind.signed or tail.startswith("|"),
+        )
+    else:
+        return vote
+    return replace(
+        vote.without(-units, noisy.sigma), kind=kind, others=max(0.0, vote.others - units), units={}
+    )
+
+
+def _count_tails(cells: Cells, name: str) -> NDArray[np.int64]:
+    """The rows of a column with each of `_TAILS` behind a number, then with something else around one."""
+    around, rows = cells.units(name)
+    places = [_place_of_tail(last) if not first else len(_TAILS) for first, last in around]
+    return np.bincount(places, rows, len(_TAILS) + 1).astype(np.int64)
+
+
+def _place_of_tail(behind: str) -> int:
+    tail = WITH_FLAGS if tail_of([behind], beside=True) == WITH_FLAGS else behind
+    return _TAILS.index(tail) if tail in _TAILS else len(_TAILS)
 
 
 def _of_several_units(vote: Vote, rows: Mapping[tuple[str, ...], float]) -> Vote:

@@ -127,7 +127,7 @@ def learned_texts(
         if kind.pairs and unique:
             pattern = _pattern(asking, name, values, _ONE_PATTERN * vote.filled, delta / 2)
             if pattern is not None and NAMES_OF_PAIRS.fullmatch(pattern):
-                columns[name] = Identifier(name, pattern)
+                columns[name] = Identifier(name, pattern, _empty_share(asking, vote))
                 continue
         if kind.pairs:
             found, unlike = frequent_numbers(
@@ -149,8 +149,15 @@ def learned_texts(
         else:
             # Amounts in several units all differ, and so do coordinates, but they are no names.
             named = unique and not kind.pairs
-            columns[name] = Identifier(name, pattern or pattern_by_name(name)) if named else Dropped(name)
+            pattern, empty = pattern or pattern_by_name(name), _empty_share(asking, vote)
+            columns[name] = Identifier(name, pattern, empty) if named else Dropped(name)
     return columns
+
+
+def _empty_share(asking: Asking, vote: Vote) -> float:
+    """The share of the rows that have no name, in percent, where noise tells it from none."""
+    share = round(vote.missing / asking.records, 2) if vote.missing else 0.0
+    return share if share < 1 else 0.0
 
 
 def _listed_texts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import DateAttribute, GapAttribute
-from ...common.data.attributes.moments import Granularity, Moments
+from ...common.data.attributes.granularity import OF_TIMES, Granularity, families
+from ...common.data.attributes.moments import Moments
 from ...common.forms.date_formats import days_of, has_offset, months_of, readings, unit_of
 from ...common.forms.notation import LARGEST_WHOLE
 from ...common.forms.zone_names import ZONE_NAMES, zone_named
 from ...party.drafting.date_formats import zone_of
-from .asking import Asking
+from .asking import PRESENT, Asking
 from .columns import Column, times
 from .forms.date_forms import CLOCKS, clock_of
 from .frequent_texts import frequent_beside
@@ -29,9 +30,10 @@ from .ranges import Ruler
 from .times.following import Dates, learned_gaps
 from .times.rhythms import learned_rhythms
 
-ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TEXTS = (
+ORDER, MONTHS, OFFSET, HOW_LONG, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TEXTS = (
     0.05,
     0.1,
+    0.05,
     0.05,
     0.08,
     0.05,
@@ -41,13 +43,9 @@ ORDER, MONTHS, OFFSET, FINEST_UNIT, SECOND_ZEROS, NO_DATE, COARSE, CLOSER, OF_TE
     0.12,
 )
 """Shares of a column for the order of day and month, the names of months, and as much for those of days, the
-distance from UTC, the finest unit, the zeros of whole seconds, dates that stand for none, a grid over
-centuries, one around the records, and texts beside the times."""
+distance from UTC, how long durations are, the finest unit, the zeros of whole seconds, dates that stand for
+none, a grid over centuries, one around the records, and texts beside the times."""
 
-_GRANULARITIES = (
-    *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
-    Granularity.MICROSECOND,
-)
 _SEEN = 4.0
 """A unit is seen if its times exceed so many deviations of their noise."""
 
@@ -126,18 +124,18 @@ def learned_times(
     kinds, named = _settle_zones(asking, kinds)
     zones = _zones(asking, kinds) | named
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
-    asked = {
-        name: partial(_by_day if kind.format in CLOCKS else _by_finest, read[name])
-        for name, kind in kinds.items()
-        if kind.timed
-    }
-    finest = asking.counts.histograms("finest unit", asked, FINEST_UNIT * asking.share)
+    of_clocks = {name: partial(_by_day, read[name]) for name, kind in kinds.items() if kind.format in CLOCKS}
+    lengths = asking.counts.histograms("lengths", of_clocks, HOW_LONG * asking.share)
+    timed = {name: partial(_by_longest, read[name]) for name, kind in kinds.items() if kind.timed}
+    finest = asking.counts.histograms("finest unit", timed, FINEST_UNIT * asking.share)
+    granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     clocks = {
-        name: clock_of(kind.format, kind.detail, seconds=_is_seen(finest[name], _WITH_SECONDS))
+        name: clock_of(kind.format, kind.detail, seconds=_is_seen(lengths[name], _WITH_SECONDS)).by(
+            granularities[name]
+        )
         for name, kind in kinds.items()
         if kind.format in CLOCKS
     }
-    granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     kinds |= _without_fractions(asking, kinds, granularities)
     moments = {
         name: clocks.get(name) or Moments(kinds[name].timed, unit, timezone=zones[name])
@@ -155,7 +153,7 @@ def learned_times(
     }
     for name in clocks:
         has_halves = clocks[name].has_halves
-        if has_halves or not _is_seen(finest[name], _LONGER):
+        if has_halves or not _is_seen(lengths[name], _LONGER):
             # Times of day have no margin beyond midnight.
             last = "23:59:59.999999" if has_halves else "24:00"
             ends[name] = (ends[name][0], clocks[name].bound(name, last))
@@ -390,14 +388,14 @@ def _local(asking: Asking, name: str, kind: Times, zone: str) -> NDArray[np.date
     return found
 
 
-def _by_finest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
-    """The number of times by their finest unit that is not zero, then of no times; (granularities + 1,)."""
+def _by_longest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
+    """The number of times by the longest unit that begins at them, then of no times; (OF_TIMES + 1,)."""
     found = read()
     known = found[~np.isnat(found)]
-    places = np.zeros(len(known), dtype=np.intp)
-    for place, coarser in enumerate(("D", "h", "m", "s", "ms"), start=1):
-        places[known != known.astype(f"datetime64[{coarser}]")] = place
-    counts = np.bincount(places, minlength=len(_GRANULARITIES) + 1)
+    places = np.full(len(known), len(OF_TIMES) - 1)
+    for place in reversed(range(len(OF_TIMES) - 1)):
+        places[OF_TIMES[place].begins(known)] = place
+    counts = np.bincount(places, minlength=len(OF_TIMES) + 1)
     counts[-1] = len(found) - len(known)
     return counts
 
@@ -413,17 +411,29 @@ def _by_day(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
     return np.append(np.bincount(places, minlength=4), len(found) - len(known)).astype(np.int64)
 
 
-def _is_seen(finest: Noisy, places: tuple[int, int]) -> bool:
+def _is_seen(noisy: Noisy, places: Sequence[int]) -> bool:
     """Whether some counts together exceed their noise."""
-    return bool(finest.values[list(places)].sum() > _SEEN * math.sqrt(len(places)) * finest.sigma)
+    return bool(noisy.values[list(places)].sum() > _SEEN * math.sqrt(len(places)) * noisy.sigma)
 
 
-def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
+def _granularity(kind: Times, by_longest: Noisy | None) -> Granularity:
     """The coarsest unit of which all seen times are whole numbers, and that the format can write."""
-    if finest is None:
+    if by_longest is None:
         return Granularity(unit_of(kind.format))
-    seen = np.flatnonzero(finest.values[:-1] > _SEEN * finest.sigma)
-    return _GRANULARITIES[int(seen[-1]) if len(seen) else 0]
+    for unit, family in reversed(families().items()):
+        if _is_seen(by_longest, [OF_TIMES.index(one) for one in family]):
+            return next((one for one in family if _is_step(one, family, by_longest)), unit)
+    return Granularity.DAY
+
+
+def _is_step(step: Granularity, family: Sequence[Granularity], by_longest: Noisy) -> bool:
+    """Whether times that are whole numbers of one of a family are seen, and hardly any others."""
+    whole = [one for one in family if one.numbers[1] % step.numbers[1] == 0]
+    others = [OF_TIMES.index(one) for one in family if one not in whole]
+    noise = PRESENT * math.sqrt(len(others)) * by_longest.sigma
+    rows = float(by_longest.values[[OF_TIMES.index(one) for one in whole]].sum())
+    rest = float(by_longest.values[others].sum())
+    return rest <= noise and rest + noise < rows
 
 
 def _without_fractions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ from ...errors import DataError
 from ...later import np
 from ..values import RawColumn, text_of
 from .durations import DURATIONS, duration_text, seconds_in, unit_of_durations
-from .moments import Granularity, Moments, Times
+from .granularity import OF_TIMES, Granularity
+from .moments import Moments, Times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,12 +61,6 @@ _PARTS = re.compile(
     rf"(?P<half>[ \u202f]?[AaPp]([Mm]|[.][ \u00a0\u202f]?[Mm][.]))?(?:{'|'.join(BEHIND_HOURS)})?"
 )
 
-_MICROSECONDS = {
-    **{Granularity.MICROSECOND: 1, Granularity.MILLISECOND: 10**3, Granularity.SECOND: 10**6},
-    **{Granularity.MINUTE: 60 * 10**6, Granularity.HOUR: 3600 * 10**6},
-}
-"""Microseconds of the units."""
-
 _OF_DURATIONS = {1: Granularity.SECOND, 60: Granularity.MINUTE, 3600: Granularity.HOUR}
 """Seconds of the smallest unit of durations -> what they are counted in."""
 
@@ -74,7 +69,8 @@ _OF_DURATIONS = {1: Granularity.SECOND, 60: Granularity.MINUTE, 3600: Granularit
 class Clock(Moments):
     """Hours, minutes and seconds since midnight, or of a duration; more than 24 hours too.
 
-    They are counted as times since 1970 began. What the format does not write is left out.
+    They are counted as times since 1970 began. What the format does not write is left out, and so is what is
+    finer than the granularity.
     """
 
     @classmethod
@@ -88,9 +84,15 @@ class Clock(Moments):
         return cls(True, Granularity.SECOND if "SS" in form else Granularity.MINUTE, form)
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of an entry in a domain file."""
-        form = {"type": "clock", "format": self.format}
+        """The keys of an entry in a domain file; a granularity that is not that of the format."""
+        form: dict[str, Any] = {"type": "clock", "format": self.format}
+        if self.granularity is not Clock.of(self.format).granularity:
+            form["granularity"] = self.granularity.value
         return form if self.rhythm is None else form | {"rhythm": self.rhythm.to_json()}
+
+    def by(self, granularity: Granularity) -> Clock:
+        """The same values as whole numbers of a unit; as they are if the format has no finer one."""
+        return replace(self, granularity=granularity) if granularity in self._coarser else self
 
     def check(self, name: str) -> None:
         """Raises DataError if the attribute `name` cannot have these."""
@@ -100,6 +102,12 @@ class Clock(Moments):
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "
                 ".fff or .ffffff behind seconds, or AM, am, a.m. or a blank and one of these, or Uhr, or "
                 "HHhMM, HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
+            )
+        usual = Clock.of(self.format).granularity
+        if self.granularity is not usual and self.granularity not in self._coarser:
+            raise DataError(
+                f"attribute {name!r}: expected the granularity {usual} or one of "
+                f"{', '.join(self._coarser)}; fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
@@ -161,8 +169,13 @@ class Clock(Moments):
         return self.format.endswith((*_HALVES, *DOTTED_HALVES))
 
     @property
+    def _coarser(self) -> tuple[Granularity, ...]:
+        """Units of less than a day of which values may be whole numbers beside that of the format."""
+        return OF_TIMES[1 : OF_TIMES.index(Clock.of(self.format).granularity)]
+
+    @property
     def _per_unit(self) -> int:
-        return _MICROSECONDS[self.granularity]
+        return round(self.granularity.seconds * 10**6)
 
     def _microseconds(self, cell: object) -> int | None:
         """The microseconds that a cell states; None if it states none."""

@@ -12,7 +12,8 @@ from ...later import np
 from ..values import RawColumn
 from .attribute import Reading, check_name
 from .dates import TimeAttribute, numbers_of_units, read_units
-from .moments import Granularity, Moments, Times
+from .granularity import Granularity
+from .moments import Moments, Times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

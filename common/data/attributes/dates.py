@@ -205,7 +205,7 @@ class GapAttribute(BinnedTimes):
     @property
     def unit_name(self) -> str:
         """What is counted, such as days."""
-        return f"{self.moments.granularity}s"
+        return self.moments.granularity.plural
 
     def between(self, values: RawColumn, other: TimeAttribute, others: RawColumn) -> NDArray[np.float64]:
         """The gaps between raw columns: NaN where either is missing, infinite where a value cannot be read.

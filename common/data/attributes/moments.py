@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import math
 import re
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +18,7 @@ from ...later import np
 from ..binning.rhythm import Pace, Rhythm
 from ..values import RawColumn, text_of
 from .attribute import check_pattern
+from .granularity import OF_DATES, Granularity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,44 +26,6 @@ if TYPE_CHECKING:
 Times: TypeAlias = "NDArray[np.datetime64]"
 """Points of local time, datetime64[D] of dates and datetime64[us] of timestamps; NaT is a missing value."""
 
-
-class Granularity(enum.StrEnum):
-    """The unit of which dates or timestamps are whole numbers; finer detail of a value is left out."""
-
-    MICROSECOND = "microsecond"
-    MILLISECOND = "millisecond"
-    SECOND = "second"
-    MINUTE = "minute"
-    HOUR = "hour"
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-_UNITS: Mapping[Granularity, tuple[str, int, int]] = {
-    Granularity.MICROSECOND: ("us", 1, 0),
-    Granularity.MILLISECOND: ("ms", 1, 0),
-    Granularity.SECOND: ("s", 1, 0),
-    Granularity.MINUTE: ("m", 1, 0),
-    Granularity.HOUR: ("h", 1, 0),
-    Granularity.DAY: ("D", 1, 0),
-    Granularity.WEEK: ("D", 7, 3),  # 1970-01-01 was a Thursday; weeks begin on Mondays.
-    Granularity.MONTH: ("M", 1, 0),
-    Granularity.QUARTER: ("M", 3, 0),
-    Granularity.YEAR: ("Y", 1, 0),
-}
-"""NumPy's unit, how many of them make one of ours, and how many lie before 1970 in the same one of ours."""
-
-SECONDS: Mapping[Granularity, float] = {
-    **{Granularity.MICROSECOND: 1e-6, Granularity.MILLISECOND: 1e-3, Granularity.SECOND: 1.0},
-    **{Granularity.MINUTE: 60.0, Granularity.HOUR: 3600.0, Granularity.DAY: 86400.0},
-}
-"""Seconds of the units that are parts of a week."""
-
-OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
-"""Granularities of dates; timestamps have all."""
 
 _EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
 
@@ -147,7 +108,7 @@ class Moments:
             return
         if problem := self.rhythm.problem():
             raise DataError(f"attribute {name!r}: {problem}; fix the domain")
-        if SECONDS.get(self.granularity, math.inf) > self.rhythm.finest:
+        if self.granularity.seconds > self.rhythm.finest:
             raise DataError(
                 f"attribute {name!r}: a rhythm of its parts needs a finer granularity than a "
                 f"{self.granularity}; take them out, or choose another granularity"
@@ -156,7 +117,7 @@ class Moments:
     @property
     def pace(self) -> Pace | None:
         """Its rhythm in units of the granularity."""
-        return None if self.rhythm is None else Pace(self.rhythm, SECONDS[self.granularity])
+        return None if self.rhythm is None else Pace(self.rhythm, self.granularity.seconds)
 
     def _check_names(
         self, name: str, are: str, names: Sequence[str], number: int, written: re.Pattern[str], codes: str
@@ -255,12 +216,12 @@ class Moments:
 
     def unit_numbers(self, times: Times) -> NDArray[np.int64]:
         """The number of each time in units of the granularity, 0 in 1970; there is no NaT among them."""
-        unit, step, before = _UNITS[self.granularity]
+        unit, step, before = self.granularity.numbers
         return (times.astype(f"datetime64[{unit}]").astype(np.int64) + before) // step
 
     def at(self, units: NDArray[np.int64]) -> Times:
         """The local time at which each unit begins."""
-        unit, step, before = _UNITS[self.granularity]
+        unit, step, before = self.granularity.numbers
         begun = (units * step - before).astype(f"datetime64[{unit}]")
         return begun.astype("datetime64[us]" if self.timed else "datetime64[D]")
 

@@ -22,6 +22,9 @@ _PATTERN = re.compile(
     rf"[^{{}}]*{_FIELD.pattern}[^{{}}]*|[^{{}}]*(\{{:0[0-9]{{1,2}}d\}}[^{{}}]*){{2,9}}|{re.escape(NETWORK)}"
 )
 
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of the golden ratio lie evenly between whole numbers."""
+
 WHOLE_NUMBERS = "{:d}"
 """The pattern of names that are the numbers themselves."""
 
@@ -40,10 +43,12 @@ class Identifier:
         name: name of the column.
         pattern: a name with the number of the row in it, such as `P-{:06d}`, in hexadecimal digits as
             `{:08x}`, or with its digits in several places, as `{:03d}-{:02d}-{:04d}`.
+        empty: share of the rows without a name.
     """
 
     name: str
     pattern: str
+    empty: float = 0.0
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -53,9 +58,16 @@ class Identifier:
                 f"attribute {self.name!r}: expected a pattern with one number, such as P-{{:06d}}, or with "
                 "several of stated lengths, such as {:03d}-{:04d}; fix the domain"
             )
+        if self.empty and (self.pattern == WHOLE_NUMBERS or not 0 < self.empty < 1):
+            raise DataError(
+                f"attribute {self.name!r}: empty is a share above 0 and below 1 of the rows, of names that "
+                "are texts; fix the domain"
+            )
 
     def draw(self, rows: int, first: int = 1) -> NDArray[Any]:
-        """New names, shape (rows,); the numbers themselves for the pattern `WHOLE_NUMBERS`.
+        """New names, shape (rows,), None where there is none; the numbers themselves for `WHOLE_NUMBERS`.
+
+        Rows without a name are spread evenly, whatever the rows hold.
 
         Args:
             rows: how many.
@@ -63,7 +75,9 @@ class Identifier:
         """
         if self.pattern == WHOLE_NUMBERS:
             return np.arange(first, first + rows, dtype=np.int64)
-        return np.array([self._name(number) for number in range(first, first + rows)], dtype=object)
+        names = np.array([self._name(number) for number in range(first, first + rows)], dtype=object)
+        names[np.arange(first - 1, first - 1 + rows) * _GOLDEN % 1.0 >= 1 - self.empty] = None
+        return names
 
     def numbers_in(self, names: Iterable[Any]) -> NDArray[np.int64]:
         """The numbers in names as `draw` makes them, shape (names,).
@@ -98,7 +112,7 @@ class Identifier:
 
     def to_json(self) -> dict[str, Any]:
         """The entry in a domain file."""
-        return {"type": "identifier", "pattern": self.pattern}
+        return {"type": "identifier", "pattern": self.pattern} | ({"empty": self.empty} if self.empty else {})
 
 
 @dataclass(frozen=True)

@@ -258,19 +258,20 @@ class TimesCounted:
             noise: standard deviation of each count.
             dated: whether they are times of days that are known.
         """
+        dated &= unit <= DAY
         weekdays = _uneven(self.weekdays, np.full(WEEKDAYS, 1 / WEEKDAYS), noise) if dated else None
         hours, minutes, midnight = None, None, None
-        if unit < DAY and dated:
+        if unit <= HOUR and dated:
             of_hours = self.hours[1:].copy()
             total = max(float(self.hours.sum()), 1.0)
             # As many as at other full hours, if these are told apart.
             by_chance = max(total * unit / DAY, float(self.minutes[0]) / (HOURS_OF_DAY - 1))
-            if unit < HOUR and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _ABOVE_NOISE * noise):
+            if unit <= MINUTE and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _ABOVE_NOISE * noise):
                 midnight = round(float(self.hours[0]) / total, 3)
             else:
                 of_hours[0] += self.hours[0]
             hours = _uneven(of_hours, np.full(HOURS_OF_DAY, 1 / HOURS_OF_DAY), noise)
-        if unit < HOUR:
+        if unit <= MINUTE:
             each = np.bincount(_kinds_of_minutes(), minlength=len(MINUTES)) / 60
             whole = min(1.0, unit / MINUTE)
             minutes = _uneven(self.minutes, np.append(each * whole, 1 - whole), noise)

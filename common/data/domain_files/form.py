@@ -7,10 +7,10 @@ from typing import Any
 
 from ...forms.several import TEXTS, Either, ListOf
 from ...forms.tables import Key, MapOf, Table
-from ...forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
+from ...forms.values import POSITIVE, SHARE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
 from ..attributes.clock import FORMATS
 from ..attributes.date_parts import Part
-from ..attributes.moments import Granularity
+from ..attributes.granularity import Granularity
 from ..attributes.numeric import AUTO, OUTSIDE, UNREADABLE
 from ..binning.rhythm import MINUTES
 from ..binning.scale import Scale
@@ -53,8 +53,9 @@ _NUMERIC = {
     **_TEXTS,
     **_COUNTED,
 }
+_GRANULARITY = {"granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters.")}
 _MOMENTS = {
-    "granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters."),
+    **_GRANULARITY,
     "months": Key(TEXTS, "Names of the twelve months, if not in English."),
     "also": Key(TEXTS, "Other formats that are read; values are written in the first."),
     "days": Key(TEXTS, "Names of the seven days of the week from Monday on, if not in English."),
@@ -78,6 +79,7 @@ _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMEN
 _OF_CLOCK = Key(Text(), "Hours and minutes, 8:30; by default the whole day.")
 _TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins."), **_TEXTS}
 _CLOCK = {
+    **_GRANULARITY,
     **_TIME_ATOMS,
     **_WHEN,
     **_COUNTED,
@@ -150,7 +152,14 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
         "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_CLOCK}),
         "bins": Table({"min": _OF_CLOCK, "max": _OF_CLOCK, "bins": Key(_BINS.form, _BINS.about), **_CLOCK}),
     },
-    "identifier": {"": Table({"pattern": Key(Text(), "A name with one number, P-{:06d}.", required=True)})},
+    "identifier": {
+        "": Table(
+            {
+                "pattern": Key(Text(), "A name with one number, P-{:06d}.", required=True),
+                "empty": Key(SHARE, "Share of the rows without a name."),
+            }
+        )
+    },
     "text": {"": Table({"drop": Key(Truth(), "true: no release holds the column.")})},
 }
 """By type, the keys of a column's entry beside "type", for each of the ways to write it."""

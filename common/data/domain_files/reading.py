@@ -16,7 +16,8 @@ from ..attributes.categorical import CategoricalAttribute, CodedAttribute
 from ..attributes.clock import Clock
 from ..attributes.date_parts import DatePartsAttribute, Part, slot_of
 from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
-from ..attributes.moments import Granularity, Moments
+from ..attributes.granularity import Granularity
+from ..attributes.moments import Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ..binning.rhythm import Rhythm
@@ -190,6 +191,9 @@ def _gap(name: str, form: Mapping[str, Any], moments: Moments) -> GapAttribute:
 def _clock(name: str, form: Mapping[str, Any]) -> DateAttribute:
     _check_form(name, form, "edges" if "edges" in form else "bins")
     clock = replace(Clock.of(form["format"]), rhythm=_rhythm(form))
+    if "granularity" in form:
+        clock = replace(clock, granularity=Granularity(form["granularity"]))
+        clock.check(name)
     bounds = {"min": "0:00", "max": clock.bound_text(clock.bound(name, "23:59:59.999999"))}
     units = _units(name, bounds | dict(form), clock)
     return DateAttribute(name, units, clock, reviewed=form.get("reviewed", True))
@@ -229,7 +233,7 @@ def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttri
 
 def _identifier(name: str, form: Mapping[str, Any]) -> Identifier:
     _check_form(name, form)
-    return Identifier(name, form["pattern"])
+    return Identifier(name, form["pattern"], form.get("empty", 0.0))
 
 
 def _text(name: str, form: Mapping[str, Any]) -> Dropped:

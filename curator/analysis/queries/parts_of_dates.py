@@ -11,7 +11,8 @@ from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.clock import Clock
 from ....common.data.attributes.date_parts import Part
 from ....common.data.attributes.dates import DateAttribute
-from ....common.data.attributes.moments import Granularity, Times
+from ....common.data.attributes.granularity import Granularity
+from ....common.data.attributes.moments import Times
 from ....common.errors import DataError
 
 MOST_STARTS = 2**16
@@ -26,7 +27,7 @@ _STEPS: Mapping[Part, tuple[str, Granularity]] = {
     Part.MONTH: ("M", Granularity.MONTH),
     Part.DAY: ("D", Granularity.DAY),
     Part.WEEKDAY: ("D", Granularity.DAY),
-    Part.HOUR: ("h", Granularity.HOUR),
+    Part.HOUR: ("h", Granularity.TWELVE_HOURS),
 }
 """NumPy's unit in which a part changes, and the coarsest granularity of dates that have the part."""
 
@@ -53,7 +54,7 @@ def starts_of(attribute: Attribute, part: Part) -> NDArray[np.int64]:
         or ranks.index(granularity) > ranks.index(coarsest)
         or (isinstance(moments, Clock) and unit != "h")
     ):
-        held = "times of day" if isinstance(moments, Clock) else f"{granularity}s"
+        held = "times of day" if isinstance(moments, Clock) else granularity.plural
         raise DataError(
             f"the column {attribute.name!r} holds {held}, which have no {part.value} of their own; ask "
             f"COUNT({attribute.name}) or compare it with dates"

@@ -102,8 +102,9 @@ LAST_NOTATIONS = (
 """More: with commas as in India, a minus between a number and its unit, marks between thousands before
 units without a blank, and a currency before amounts such as Fr. 25.-."""
 
-NEWEST_NOTATIONS = ("${:)}", "${:),}")
-"""Negative amounts in parentheses behind their currency, as spreadsheets write accounts."""
+NEWEST_NOTATIONS = ("${:)}", "${:),}", "¤{:,}¤")
+"""Negative amounts in parentheses behind their currency, as spreadsheets write accounts, and amounts for a
+unit, such as $63,818/yr."""
 
 DASHED_NOTATIONS = ("{}¤", "{:,}¤", "{.,}¤", "{ ,}¤", "{:'}¤", "¤{}¤", "¤ {}¤", "¤ {:'}¤")
 """Notations of amounts with a dash in place of decimals, such as 25.- and Fr. 1'250.–, where all have one."""
@@ -256,7 +257,7 @@ _CODE_PATTERN = rf"({'|'.join(CODES)})([.]0)?"
 _CODE = re.compile(r"0[09]{1,15}")
 _BY_POINT = re.compile("(?!-)[^09]*9[09]{0,2}[.][09]{2}(?P<last>[09])[^09]*")
 _COMPARED = re.compile("([<>]=?|[\u2264\u2265~\u2248]) ?")
-_SEVERAL = re.compile("[09][/:x×*+][09]")
+_SEVERAL = re.compile("[09][/:x×*+°][09]")
 _DASHED = re.compile("[09]{1,6}[.,](--?|\u2013)")
 
 

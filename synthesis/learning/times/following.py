@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.attributes.clock import Clock
-from ....common.data.attributes.moments import SECONDS, Moments
+from ....common.data.attributes.moments import Moments
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.binning.rhythm import DAY
 from ....common.data.binning.scale import Scale
@@ -68,12 +68,12 @@ class Dates:
     @property
     def unit(self) -> float:
         """Seconds of a unit."""
-        return SECONDS[self.moments.granularity]
+        return self.moments.granularity.seconds
 
     @property
     def can_be_compared(self) -> bool:
         """Whether all cells are dates of days that are known, or missing."""
-        dated = not isinstance(self.moments, Clock) and self.moments.granularity in SECONDS
+        dated = not isinstance(self.moments, Clock) and self.unit <= DAY
         return dated and self.found.certain and not self.vote.others
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.attributes.clock import Clock
-from ....common.data.attributes.moments import SECONDS, Moments
-from ....common.data.binning.rhythm import DAY, HOUR, Rhythm, TimesCounted
+from ....common.data.attributes.moments import Moments
+from ....common.data.binning.rhythm import DAY, HOUR, MINUTE, Rhythm, TimesCounted
 from ..asking import Asking
 from ..private_counts import Noisy
 
@@ -22,12 +22,12 @@ def learned_rhythms(
     asking: Asking, moments: Mapping[str, Moments], units: Mapping[str, partial[NDArray[np.float64]]]
 ) -> dict[str, Rhythm | None]:
     """When in a week and in a day the times of columns are; None if they come evenly, as far as is seen."""
-    lengths = {name: SECONDS[one.granularity] for name, one in moments.items() if one.granularity in SECONDS}
+    lengths = {name: unit for name, one in moments.items() if (unit := one.granularity.seconds) <= DAY}
     dated = [name for name in lengths if not isinstance(moments[name], Clock)]
     asked = {
         "days of the week": ("weekdays", dated),
-        "hours of the day": ("hours", [name for name in dated if lengths[name] < DAY]),
-        "minutes": ("minutes", [name for name, unit in lengths.items() if unit < HOUR]),
+        "hours of the day": ("hours", [name for name in dated if lengths[name] <= HOUR]),
+        "minutes": ("minutes", [name for name, unit in lengths.items() if unit <= MINUTE]),
     }
     cost = asking.part(RHYTHM, len(lengths)) * asking.share
     found: dict[str, dict[str, Noisy]] = {name: {} for name in lengths}

@@ -294,6 +294,7 @@ def test_a_draft_says_when_in_a_week_and_in_a_day_times_are(tmp_path, form):
     days = pd.Timestamp("2021-01-04") + pd.to_timedelta(7 * rng.integers(0, 90, 3000), "D")
     days += pd.to_timedelta(rng.choice(5, 3000), "D")
     minutes = 60 * rng.integers(8, 18, 3000) + 15 * rng.integers(0, 4, 3000)
+    minutes[::10] += rng.integers(1, 15, 300)
     rows = pd.DataFrame({"at": (days + pd.to_timedelta(minutes, "min")).strftime(form)})
     rows["day"] = days.strftime("%Y-%m-%d")
     rows["clock"] = [f"{one // 60:02d}:{one % 60:02d}" for one in minutes]
@@ -304,9 +305,19 @@ def test_a_draft_says_when_in_a_week_and_in_a_day_times_are(tmp_path, form):
     rhythm = entries["at"]["rhythm"]
     assert rhythm["weekdays"] == pytest.approx([0.2] * 5 + [0] * 2, abs=0.03)
     assert rhythm["hours"] == pytest.approx([0] * 8 + [0.1] * 10 + [0] * 6, abs=0.025)
-    assert rhythm["minutes"] == pytest.approx({"60": 0.25, "30": 0.25, "15": 0.5}, abs=0.04)
+    assert sum(rhythm["minutes"][one] for one in ("60", "30", "15")) == pytest.approx(0.9, abs=0.01)
     assert set(rhythm) == {"weekdays", "hours", "minutes"}
     assert set(entries["day"]["rhythm"]) == {"weekdays"}
     assert set(entries["clock"]["rhythm"]) == {"minutes"}
     assert "rhythm" not in entries["even"]
     Domain.from_json(draft_file(tmp_path / "rows.csv").to_json())
+
+
+@pytest.mark.parametrize("unit", ["10 seconds", "5 minutes", "15 minutes", "30 minutes", "6 hours"])
+def test_times_on_a_grid_stay_on_it(tmp_path, unit):
+    number, name = unit.split()
+    step = timedelta(**{name: int(number)})
+    times = [datetime(2020, 1, 1) + step * (37 * n % 5000) for n in range(200)]
+    assert draft(tmp_path, *(f"{time:%d.%m.%Y %H:%M:%S}" for time in times))["granularity"] == unit
+    if name != "hours":
+        assert draft(tmp_path, *(f"{time:%H:%M:%S}" for time in times))["granularity"] == unit

@@ -47,7 +47,7 @@ def listed(*categories, **more):
         (["0"], {"type": "codes", "n": 1}),
         (["0", "1", ""], listed("", 0, 1, ordered=True)),
         (["3", "1", "10"], listed(1, 3, 10, ordered=True)),
-        (["2.50", "-1"], listed(-1.0, 2.5, ordered=True)),
+        (["2.50", "-1"], listed(-1, 2.5, ordered=True)),
         (["1", "1.0"], listed(1, ordered=True)),
         (["007", "7"], listed("007", "7")),
         (["", ""], listed("")),
@@ -564,3 +564,28 @@ def test_numbers_with_exponents_are_drafted_as_they_are_written(tmp_path, form):
     numbers = np.random.default_rng(6).lognormal(14, 3, 300).tolist()
     entry = draft(tmp_path, *map(form.format, numbers))
     assert (entry["type"], entry["format"], entry["integer"]) == ("numeric", form, False)
+
+
+def test_few_numbers_of_which_some_are_whole_are_listed_as_they_are_written(tmp_path):
+    assert draft(tmp_path, "40", "38.5", "20", "19.25")["categories"] == [19.25, 20, 38.5, 40]
+    assert draft(tmp_path, "40.0", "38.5", "20.0", "19.25")["categories"] == [19.25, 20.0, 38.5, 40.0]
+
+
+def test_a_unit_of_few_rows_is_no_reason_to_leave_out_that_of_all_others(tmp_path):
+    cells = [f"{10 + number / 10:.1f} kmpl" for number in range(100)] * 30
+    cells += [f"{10 + number / 100:.2f} km/kg" for number in range(25)]
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["format"], entry["unreadable"]) == ("numeric", "{:.1f} kmpl", "missing")
+
+
+@pytest.mark.parametrize("form", ["{1}{0:,.2f}", "{0:.2f} {2}", "{2} {0:.2f}"])
+def test_amounts_of_several_currencies_are_no_keys_and_left_out_with_a_remark(tmp_path, form):
+    kinds = (("€", "EUR"), ("$", "USD"), ("£", "GBP"))
+    cells = [form.format(7.13 * number, *kinds[number % 3]) for number in range(300)]
+    assert draft(tmp_path, *cells) == {"type": "text", "drop": True}
+    assert any("several currencies" in remark for remark in remarks_on(tmp_path, cells))
+
+
+def test_keys_with_a_code_of_a_currency_in_them_are_keys(tmp_path):
+    cells = [f"{'EURO' if number % 2 else 'CADENZA'}-{number:05d}" for number in range(300)]
+    assert draft(tmp_path, *cells)["type"] == "identifier"

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.attributes.dates import DateAttribute
-from dpmosaic.common.data.attributes.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.granularity import Granularity
+from dpmosaic.common.data.attributes.moments import Moments
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.synthesis.learning.columns import categories, numbers, trim_bins

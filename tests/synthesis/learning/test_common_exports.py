@@ -38,6 +38,8 @@ def half(time, before_noon):
 
 RUSSIAN = CALENDARS[[months[0] for months in CALENDARS].index("января")]
 
+GERMAN = CALENDARS[[months[0] for months in CALENDARS].index("Januar")]
+
 STAMPS = {
     "English ordinals": lambda time: f"{ordinal(time.day)} {time:%B %Y}",
     "American ordinals": lambda time: f"{time:%B} {ordinal(time.day)}, {time:%Y}",
@@ -65,6 +67,13 @@ STAMPS = {
     "hours from Greenwich": at("%Y-%m-%d %H:%M GMT+1"),
     "hours and minutes from Greenwich": at("%d.%m.%Y %H:%M:%S UTC+05:00"),
     "hours from Greenwich before a year": at("%a %b %d %H:%M:%S UTC-5 %Y"),
+    "a tracker of issues": at("%d/%b/%y %-I:%M %p"),
+    "a tracker of issues by day": lambda time: f"{time.day}/{time:%b/%Y %H:%M}",
+    "a tracker of issues in German": lambda time: f"{time.day}/{GERMAN[time.month - 1]}/{time:%y %H:%M}",
+    "SQL Server by a style": at("%b %d %Y %H:%M:%S"),
+    "short years between dashes": at("%d-%m-%y %H:%M:%S"),
+    "digits before a time": at("%Y%m%d %H:%M:%S"),
+    "a comma before a time": at("%Y-%m-%d, %H:%M"),
     "pandas with a time zone": at("%Y-%m-%d %H:%M:%S+00:00"),
     "pandas with fractions": at("%Y-%m-%d %H:%M:%S.%f+00:00"),
     "pandas in winter": at("%Y-%m-%d %H:%M:%S+01:00"),
@@ -182,6 +191,8 @@ NUMBERS = {
     "shares of several lengths": lambda number: f"{number % 0.9 + 0.05:.2f}".rstrip("0")[1:],
     "areas": lambda number: f"{1000 + 200 * number:,.0f} sq ft",
     "areas with points": lambda number: f"{1000 + 200 * number:.0f} sq. ft.",
+    "salaries": lambda number: f"${60000 + 20000 * number:,.0f}/yr",
+    "rents for a month": lambda number: f"€{1400 + 300 * number:,.2f}/mo",
     "rents": lambda number: f"${500 + 100 * number:.2f} per month",
     "body mass indices": lambda number: f"{25 + 4 * number:.1f} kg/m2",
     "counts of blood": lambda number: f"{abs(number) + 6:.1f} x10^9/L",

@@ -1,7 +1,9 @@
-"""Types of data frames that no file has: durations, and infinite numbers."""
+"""Columns of data frames that no file has, such as durations, or that are empty in some rows."""
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from dpmosaic.simulations.tables.frames import draft
@@ -50,3 +52,37 @@ def test_infinite_numbers_of_a_data_frame_are_missing_by_its_draft():
         rows, epsilon=20.0, domain=draft(rows), mechanism="independent", seed=1, progress=False
     ).table
     assert released["x"].isna().mean() == pytest.approx(0.02, abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+def test_a_column_of_no_type_comes_back_empty(tmp_path):
+    rows = pa.table({"x": pa.nulls(ROWS), "y": ["a", "b"] * (ROWS // 2)})
+    pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet")
+    for data in (rows, tmp_path / "rows.parquet", rows.to_pandas(types_mapper=pd.ArrowDtype)):
+        release = synthesize(data, epsilon=20.0, mechanism="independent", seed=1, progress=False)
+        assert pd.isna(release.table["x"].to_pylist() if data is rows else release.table["x"]).all()
+
+
+NAMES = {
+    "addresses": "{:x}@mail.example",
+    "numbers of cases": "CASE-{:06d}",
+    "telephone numbers": "+49 171 {:07d}",
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("empty", [0.3, 0.7])
+def test_names_that_some_rows_lack_stand_in_as_many_new_rows(tmp_path, kind, empty):
+    rng = np.random.default_rng(11)
+    keys = rng.permutation(10**6)[: 4 * ROWS].tolist()
+    cells = [NAMES[kind].format(key) if rng.random() >= empty else "" for key in keys]
+    rows = pd.DataFrame({"x": cells, "y": "a"})
+    for domain in ({}, {"domain": draft(rows)}):
+        release = synthesize(rows, epsilon=20.0, mechanism="independent", seed=1, progress=False, **domain)
+        names = release.table["x"]
+        assert names.isna().mean() == pytest.approx(empty, abs=0.05)
+        assert names.dropna().is_unique
+        release.save(tmp_path / f"release{len(domain)}")
+        read = pd.read_csv(tmp_path / f"release{len(domain)}" / "synthetic.csv")
+        assert read["x"].isna().sum() == names.isna().sum()

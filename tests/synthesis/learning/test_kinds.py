@@ -165,7 +165,9 @@ def test_a_column_of_numbers_or_dates_and_texts_may_be_of_numbers_or_dates(cell,
     assert found.instead.kind == kind
     assert found.instead.others == pytest.approx(0.3 * ROWS)
     assert found.instead.missing == pytest.approx(0.35 * ROWS)
-    assert voted(mixed(**{cell: 0.45, "unknown": 0.55})).instead is None
+    assert voted(mixed(**{cell: 0.1, "unknown": 0.9})).instead.kind == kind
+    assert voted(mixed(**{cell: 0.04, "unknown": 0.96})).instead is None
+    assert voted(mixed(**{cell: 0.45, "A1": 0.55})).instead is None
 
 
 def test_cells_of_other_kinds_count_as_missing():

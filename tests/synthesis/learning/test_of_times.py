@@ -10,7 +10,8 @@ import pytest
 
 from dpmosaic.common.data.attributes.clock import Clock
 from dpmosaic.common.data.attributes.dates import DateAttribute
-from dpmosaic.common.data.attributes.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.granularity import Granularity
+from dpmosaic.common.data.attributes.moments import Moments
 from dpmosaic.simulations.tables.frames import raw_table
 from dpmosaic.synthesis.learning.asking import Rows
 from dpmosaic.synthesis.learning.cells import Cells
@@ -31,8 +32,15 @@ DAYS = moments("1D", 700)
 
 UNITS = {
     "1D": (700, Granularity.DAY),
+    "6h": (1500, Granularity.SIX_HOURS),
     "1h": (9000, Granularity.HOUR),
-    "15min": (9000, Granularity.MINUTE),
+    "4h": (9000, Granularity.HOUR),
+    "30min": (9000, Granularity.THIRTY_MINUTES),
+    "15min": (9000, Granularity.FIFTEEN_MINUTES),
+    "10min": (9000, Granularity.TEN_MINUTES),
+    "5min": (9000, Granularity.FIVE_MINUTES),
+    "7min": (9000, Granularity.MINUTE),
+    "10s": (10**6, Granularity.TEN_SECONDS),
     "1s": (10**6, Granularity.SECOND),
     "1ms": (10**9, Granularity.MILLISECOND),
     "1us": (10**12, Granularity.MICROSECOND),
@@ -46,6 +54,25 @@ def test_timestamps_are_of_the_finest_unit_that_occurs(learned, step):
     assert isinstance(attribute, DateAttribute)
     assert attribute.moments.granularity is unit
     assert attribute.moments.timed
+
+
+STEPS = {"30min": "30 minutes", "15min": "15 minutes", "5min": "5 minutes", "1min": "minute"}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("zcdp_rho", [0.01, 0.03, 1e8])
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%H:%M", "%-I:%M %p"])
+def test_times_on_a_grid_stay_on_it_with_noise_and_others_on_none(learned, step, zcdp_rho, form):
+    written = moments(step, 9000).sample(5000, replace=True, random_state=1).dt.strftime(form)
+    attribute = learned(pd.DataFrame({"t": written}), zcdp_rho=zcdp_rho).columns["t"].reading
+    assert attribute.moments.granularity == STEPS[step]
+
+
+def test_a_tenth_of_times_beside_a_grid_are_read_as_they_are(learned):
+    times = pd.concat([moments("15min", 9000)] * 9 + [moments("1min", 90000)]).dt.strftime("%d.%m.%Y %H:%M")
+    for zcdp_rho in (0.003, 0.03, 1e8):
+        attribute = learned(pd.DataFrame({"t": times}), zcdp_rho=zcdp_rho).columns["t"].reading
+        assert attribute.moments.granularity is Granularity.MINUTE
 
 
 FORMATS = [

@@ -10,7 +10,7 @@ import pytest
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.clock import Clock
 from dpmosaic.common.data.attributes.dates import DateAttribute
-from dpmosaic.common.data.attributes.moments import Granularity
+from dpmosaic.common.data.attributes.granularity import Granularity
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.attributes.unmodelled import Dropped, Identifier
 from dpmosaic.common.data.values import read_numbers

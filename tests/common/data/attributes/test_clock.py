@@ -1,5 +1,6 @@
 """Times of day and durations: how they are read, written, and refused."""
 
+import re
 from datetime import time, timedelta
 
 import numpy as np
@@ -138,9 +139,23 @@ def test_order_between_times_is_a_rule():
         ({"format": "HH:MM", "min": "noon"}, "'01:30'"),
         ({"format": "HH:MM", "min": "9:00", "max": "8:00"}, "min before max"),
         ({}, "format"),
-        ({"format": "HH:MM", "granularity": "hour"}, "granularity"),
+        ({"format": "HH:MM", "granularity": "second"}, "the granularity minute or one of"),
     ],
 )
 def test_an_entry_that_does_not_fit_is_refused(form, told):
     with pytest.raises(DataError, match=told):
         Domain.from_json({"x": {"type": "clock", **form}})
+
+
+@pytest.mark.parametrize("granularity", ["5 minutes", "30 minutes", "hour", "6 hours"])
+def test_times_of_day_are_whole_numbers_of_their_unit(granularity):
+    form = {"type": "clock", "format": "HH:MM", "granularity": granularity, "bins": "auto"}
+    domain = Domain.from_json({"x": form})
+    assert domain.to_json()["x"]["granularity"] == granularity
+    moments = domain.attributes[0].moments
+    times, _ = moments.read("x", ["00:00", "06:59", "23:59"])
+    written = moments.texts_of(moments.at(moments.unit_numbers(times))).tolist()
+    number, unit = re.fullmatch("([0-9]*) ?(.*?)s?", granularity).groups()
+    unit = int(number or 1) * {"minute": 60, "hour": 3600}[unit]
+    ends = [second // unit * unit for second in (0, 7 * 3600 - 60, 24 * 3600 - 60)]
+    assert written == [f"{end // 3600:02d}:{end % 3600 // 60:02d}" for end in ends]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attributes.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.granularity import Granularity
+from dpmosaic.common.data.attributes.moments import Moments
 from dpmosaic.common.errors import DataError
 
 BERLIN = "Europe/Berlin"
@@ -38,6 +39,8 @@ def begin_of(time, granularity):
             return day.replace(day=1, month=(day.month - 1) // 3 * 3 + 1)
         case Granularity.YEAR:
             return day.replace(day=1, month=1)
+    number, unit = granularity.split()
+    return day + (time - day) // dt.timedelta(**{unit: int(number)}) * dt.timedelta(**{unit: int(number)})
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attributes.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.granularity import Granularity
+from dpmosaic.common.data.attributes.moments import Moments
 from dpmosaic.common.data.values import read_numbers
 from dpmosaic.common.forms.date_formats import has_offset, readings, short, unit_of
 from dpmosaic.common.forms.date_lists import SHORT_DAY
