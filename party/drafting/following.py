@@ -29,6 +29,9 @@ _BOTH = 0.99
 _NARROW_GAPS = 0.5
 """Gaps spread at most so much as the dates do: then they say more of a row."""
 
+_NEAR = 0.05
+"""If they spread no more than this, one date may be before the other or after it."""
+
 _MOST_DATE_COLUMNS = 30
 """Gaps are looked for among so many columns of dates, the first ones."""
 
@@ -41,7 +44,7 @@ Numbers = NDArray[np.int64]
 def following_dates(
     entries: Mapping[str, Any], attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Entries of dates that are never before those of another column, and mostly near to them.
+    """Entries of dates that are never before those of another column and mostly near to them, or very near.
 
     Args:
         entries: as drafted, by name.
@@ -128,12 +131,10 @@ def _candidates(
         counted = dates[name].moments.unit_numbers
         units = counted(times[name][both])
         gaps = units - counted(times[other][both])
-        spread = float(np.ptp(np.quantile(gaps, _MIDDLE)))
-        if (
-            (gaps >= 0).mean() >= _SHARE_FOLLOWING
-            and 0 < np.ptp(units)
-            and spread <= _NARROW_GAPS * _spread(units)
-        ):
+        spread, whole = _spread(gaps), _spread(units)
+        follows = (gaps >= 0).mean() >= _SHARE_FOLLOWING and spread <= _NARROW_GAPS * whole
+        near = spread <= _NEAR * whole and np.median(gaps) >= 0
+        if np.ptp(units) > 0 and (follows or near):
             yield spread, name, other
 
 

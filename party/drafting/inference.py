@@ -48,7 +48,8 @@ _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 _CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
 
 _AFTER = (
-    'it comes after {!r}, and is kept as its gap to that; give it "min" and "max" instead if this is chance'
+    'it comes after {!r} or near to it, and is kept as its gap to that; give it "min" and "max" instead if '
+    "this is chance"
 )
 
 _UNSTATED = "no entry that was drafted states what it holds; it is left out: describe it"

@@ -1,10 +1,11 @@
-"""Learns which dates come after others, and how far: those of a discharge after those of an admission."""
+"""Learns which dates are near others, and how far: those of a discharge after those of an admission."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,13 @@ from ....common.data.attributes.moments import Moments
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.binning.rhythm import DAY
 from ....common.data.binning.scale import Scale
-from ....common.forms.notation import LARGEST_WHOLE
-from ..asking import PRESENT, Asking
+from ..asking import Asking
 from ..kinds import Vote
 from ..private_counts import Noisy
 from ..ranges import Range, Ruler
 
-_FIRST_OF_TWO, _HOW_FAR, _GRIDS_OF_GAPS = 0.15, 0.1, 0.12
-"""Shares of a column for which of two dates comes first, how far the other one is, and each grid of gaps."""
+_HOW_FAR, _GRIDS_OF_GAPS = 0.15, 0.12
+"""Shares of a column for how far other dates are from it, and for each grid of gaps."""
 
 _OF_LEFT = 0.05
 """Of what is left for learning, each grid of gaps takes no more."""
@@ -29,22 +29,25 @@ _OF_LEFT = 0.05
 _MOST_COMPARED = 6
 """So many columns of dates are compared, the first ones."""
 
-_SELDOM_BEFORE, _CLEAR = 0.002, 0.05
-"""A date follows if so small a share of the rows has it before the other one, as far as noise tells, which is
-no larger than so much of the rows."""
+_SURELY_THERE = 3.5
+"""Gaps of a length are there if their rows exceed so many deviations of noise."""
 
-_FAR_GAPS = 0.3
-"""Nine in ten gaps are at most so much of the range of the dates: then they say more of a row."""
+_CLEAR = 0.5
+"""Gaps that are seen are so many of the rows at least."""
 
-_NINE_TENTHS = 0.9
+_FAR_GAPS, _MIDDLE_OF_GAPS = 0.3, (0.05, 0.95)
+"""Gaps between these quantiles are at most so much of the range of the dates: then they say more of a row."""
 
 _LENGTHS = np.array(
     [
         *(0.5, 60, 600, 3600, 6 * 3600),
-        *(days * DAY for days in (1, 3, 7, 30, 90, 365, 1100, 3650, 11000, 36500, 365000)),
+        *(days * DAY for days in (1, 3, 7, 30, 90, 365, 1100, 3650, 11000, 36500)),
     ]
 )
 """Gaps are told apart at these, in seconds; the first tells those of one time."""
+
+_EDGES = np.concatenate([[-np.inf], -_LENGTHS[:0:-1], [0.0, 0.0], _LENGTHS[1:], [np.inf]])
+"""Where gaps of each length begin and end: those before, the longest first, of one time, and those after."""
 
 Times = Callable[[], NDArray[np.datetime64]]
 
@@ -71,103 +74,97 @@ class Dates:
         return self.moments.granularity.seconds
 
     @property
+    def reach(self) -> float:
+        """Seconds from the first date to the last."""
+        return (self.found.high - self.found.low) * self.unit
+
+    @property
     def can_be_compared(self) -> bool:
         """Whether all cells are dates of days that are known, or missing."""
         dated = not isinstance(self.moments, Clock) and self.unit <= DAY
         return dated and self.found.certain and not self.vote.others
 
 
-def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tuple[str, NumericAttribute]]:
-    """The columns that come after others, with that one, and the gaps in units.
+class _Near(NamedTuple):
+    """A column that is near another one: how near, both, and seconds between which the gaps are."""
 
-    A column comes after another one if hardly a row has it before that one, and most gaps are far shorter
-    than the range of the dates; of several after the nearest.
+    usual: float
+    first: str
+    later: str
+    low: float
+    high: float
+
+
+def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tuple[str, NumericAttribute]]:
+    """The columns that are near others, with that one, and the gaps in units.
+
+    A column is near another one if most gaps are far shorter than the range of the dates. It is counted from
+    the one that comes first in most rows, of several from the nearest.
 
     Args:
         asking: the means.
         columns: of dates, by name.
     """
     names = [name for name, one in columns.items() if one.can_be_compared][:_MOST_COMPARED]
-    near = []
-    for first, later in _one_before_the_other(asking, columns, names):
-        count = partial(_by_length, columns[first], columns[later])
-        noisy = _ask(asking, "how far dates follow", {later: count}, _HOW_FAR)[later]
-        seen = noisy.above_noise(PRESENT)[:-1]
-        if not seen.any():
-            continue
-        begun = columns[first].found
-        whole = (begun.high - begun.low) * columns[first].unit
-        lengths = np.append(_LENGTHS, np.inf)
-        most = float(lengths[int(np.searchsorted(np.cumsum(seen) / seen.sum(), _NINE_TENTHS))])
-        if most <= _FAR_GAPS * whole:
-            usual = float(np.average(np.arange(len(seen)), weights=seen))
-            near.append((usual, first, later, min(whole, float(lengths[int(np.flatnonzero(seen)[-1])]))))
+    found = [
+        near
+        for first, later, noisy in _compared(asking, columns, names)
+        if (near := _near(columns, first, later, noisy, asking.records)) is not None
+    ]
     after: dict[str, tuple[str, NumericAttribute]] = {}
-    for _, first, later, longest in sorted(near):
-        if later not in after and later not in _chain(first, after):
-            units = _units(asking, columns[first], columns[later], later, longest)
+    for one in sorted(found):
+        if one.later not in after and one.later not in _chain(one.first, after):
+            units = _units(asking, columns, one)
             if units is not None:
-                after[later] = first, units
+                after[one.later] = one.first, units
     return after
 
 
-def _one_before_the_other(
+def _compared(
     asking: Asking, columns: Mapping[str, Dates], names: list[str]
-) -> list[tuple[str, str]]:
-    """Pairs of columns of which the first is hardly ever after the second."""
-    found = []
+) -> Iterator[tuple[str, str, Noisy]]:
+    """Each pair of columns, with noisy rows by how far the second one is after the first."""
     # Each column is in as many pairs as there are others.
-    part = 2 * _FIRST_OF_TWO / max(1, len(names) - 1)
+    part = 2 * _HOW_FAR / max(1, len(names) - 1)
     for step in range(1, len(names)):
         several = dict(zip(names, names[step:], strict=False))
-        asked = {name: partial(_by_sign, columns[name], columns[other]) for name, other in several.items()}
-        for name, noisy in _ask(asking, "which date comes first", asked, part).items():
-            before, same, after = noisy.values[:3].tolist()
-            both, noise = before + same + after, PRESENT * noisy.sigma
-            if noise > _CLEAR * both:
-                continue
-            for rows, other_rows, pair in (
-                (before, after, (name, several[name])),
-                (after, before, (several[name], name)),
-            ):
-                missing = columns[pair[0]].vote.missing > 0
-                if rows <= _SELDOM_BEFORE * both + noise < other_rows and not missing:
-                    found.append(pair)
-    return found
+        asked = {name: partial(_by_length, columns[name], columns[other]) for name, other in several.items()}
+        cost = asking.part(part, len(asked)) * asking.share
+        for name, noisy in asking.counts.histograms("how far dates are apart", asked, cost).items():
+            yield name, several[name], noisy
 
 
-def _units(asking: Asking, first: Dates, later: Dates, name: str, longest: float) -> NumericAttribute | None:
-    """The gaps of a column, by grids that are drawn closer around them; None if none are seen.
+def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy, records: float) -> _Near | None:
+    """How near a column is to another one; None if it is not."""
+    seen, middle = noisy.above_noise(_SURELY_THERE)[:-1], len(_LENGTHS)
+    if seen.sum() < _CLEAR * records:
+        return None
+    if seen[:middle].sum() > seen[middle + 1 :].sum():
+        first, later, seen = later, first, seen[::-1]
+    reached, reach = np.cumsum(seen) / seen.sum(), columns[first].reach
+    low, high = (int(np.searchsorted(reached, share)) for share in _MIDDLE_OF_GAPS)
+    if columns[first].vote.missing > 0 or max(-_EDGES[low], _EDGES[high + 1]) > _FAR_GAPS * reach:
+        return None
+    usual = float(np.average(np.abs(np.arange(len(seen)) - middle), weights=seen))
+    held = np.flatnonzero(seen)
+    ends = np.clip([_EDGES[held[0]], _EDGES[held[-1] + 1]], -reach, reach).tolist()
+    return _Near(usual, first, later, *ends)
 
-    Args:
-        asking: the means.
-        first: the column from which they are counted.
-        later: the column.
-        name: its name.
-        longest: seconds up to which they are seen.
-    """
-    most = min(np.ceil(longest / later.unit), float(LARGEST_WHOLE) / 2)
-    ruler = Ruler.between(0.0, most, 1.0)
+
+def _units(asking: Asking, columns: Mapping[str, Dates], near: _Near) -> NumericAttribute | None:
+    """The gaps of a column, by grids that are drawn closer around them; None if none are seen."""
+    first, later, name = columns[near.first], columns[near.later], near.later
+    low, high = np.floor(near.low / later.unit), np.ceil(near.high / later.unit)
     part = asking.part(_GRIDS_OF_GAPS, 1, _OF_LEFT)
-    found = asking.ranges(
-        "range of gaps",
-        {name: partial(_gaps, first, later)},
-        {name: ruler},
-        {name: later.vote},
-        part,
-        part,
-    )[name].within(0.0, most)
+    values = {name: partial(_gaps, first, later)}
+    rulers = {name: Ruler.between(low, high, 1.0)}
+    found = asking.ranges("range of gaps", values, rulers, {name: later.vote}, part, part)[name]
     if not found.certain:
         return None
+    found = found.within(low, high)
     scale = Scale.SYMLOG if found.is_skewed else Scale.LINEAR
-    high = max(found.high, found.low + 1)
-    return NumericAttribute(name, found.low, high, None, True, True, scale=scale, unreadable="missing")
-
-
-def _ask(
-    asking: Asking, step: str, asked: Mapping[str, Callable[[], NDArray[np.int64]]], part: float
-) -> dict[str, Noisy]:
-    return asking.counts.histograms(step, asked, asking.part(part, len(asked)) * asking.share)
+    most = max(found.high, found.low + 1)
+    return NumericAttribute(name, found.low, most, None, True, True, scale=scale, unreadable="missing")
 
 
 def _gaps(first: Dates, later: Dates) -> NDArray[np.float64]:
@@ -180,23 +177,17 @@ def _gaps(first: Dates, later: Dates) -> NDArray[np.float64]:
     return found
 
 
-def _by_sign(first: Dates, later: Dates) -> NDArray[np.int64]:
-    """Rows with gaps below, of and above zero, and without one."""
-    found = _gaps(first, later)
-    counts = [(found < 0).sum(), (found == 0).sum(), (found > 0).sum()]
-    return np.array([*counts, len(found) - sum(counts)], dtype=np.int64)
-
-
 def _by_length(first: Dates, later: Dates) -> NDArray[np.int64]:
-    """Rows with gaps up to each of the lengths, and beyond the last, and those before or without one."""
-    found = _gaps(first, later) * later.unit
-    held = found[found >= 0]
-    counts = np.bincount(np.searchsorted(_LENGTHS, held), minlength=len(_LENGTHS) + 1)
-    return np.append(counts, len(found) - len(held)).astype(np.int64)
+    """Rows by the length of their gap (`_EDGES`), then those without one."""
+    seconds = _gaps(first, later) * later.unit
+    known = seconds[~np.isnan(seconds)]
+    lengths = np.sign(known) * np.searchsorted(_LENGTHS, np.abs(known))
+    counts = np.bincount(lengths.astype(np.int64) + len(_LENGTHS), minlength=2 * len(_LENGTHS) + 1)
+    return np.append(counts, len(seconds) - len(known)).astype(np.int64)
 
 
 def _chain(name: str, after: Mapping[str, tuple[str, NumericAttribute]]) -> set[str]:
-    """A column, and all that it comes after."""
+    """A column, and all that it is counted from."""
     found = {name}
     while name in after:
         name = after[name][0]

@@ -54,6 +54,14 @@ def test_each_follows_the_column_to_which_it_is_nearest(tmp_path):
     assert "after" not in draft["admitted"]
 
 
+def test_a_date_that_is_always_near_another_is_drafted_by_its_gap(tmp_path):
+    draft = drafted(
+        tmp_path, planned=FIRST, held=FIRST + RNG.integers(-3, 12, N), other=RNG.permutation(FIRST)
+    )
+    assert draft["held"]["after"]["planned"]["min"] < 0
+    assert "after" not in draft["other"]
+
+
 def test_equal_columns_do_not_follow_each_other(tmp_path):
     draft = drafted(tmp_path, a=FIRST, b=FIRST)
     assert sum("after" in draft[name] for name in draft) == 1

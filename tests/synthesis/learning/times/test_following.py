@@ -58,6 +58,21 @@ def test_dates_follow_each_other_in_a_chain():
     assert (gaps_of(table, *"bc", "%Y-%m-%d") / 1440).mean() == pytest.approx(DAYS.mean(), rel=0.2)
 
 
+def test_a_time_that_may_be_before_another_one_stays_near_it():
+    planned = BEGUN.floor("h")
+    columns = {"planned": planned, "held": after(planned, DAYS * 7 - 15, "min")}
+    columns = {name: times.strftime("%d.%m.%Y %H:%M") for name, times in columns.items()}
+    late = gaps_of(released(columns).table, "planned", "held", "%d.%m.%Y %H:%M")
+    expected = np.quantile(DAYS * 7 - 15, [0.1, 0.5, 0.9])
+    assert late.quantile([0.1, 0.5, 0.9]).tolist() == pytest.approx(expected.tolist(), abs=4)
+
+
+def test_columns_of_the_same_dates_stay_the_same():
+    day = BEGUN.strftime("%Y-%m-%d")
+    table = released({"one": day, "other": day}).table
+    assert (table["one"] == table["other"]).mean() > 0.95
+
+
 def test_dates_that_have_nothing_to_do_with_each_other_follow_none():
     other = pd.Series(RNG.permutation(BEGUN)).dt.strftime("%Y-%m-%d")
     born = (pd.Timestamp("1930-01-01") + pd.to_timedelta(RNG.integers(0, 29_000, ROWS), "D")).strftime(
