@@ -29,7 +29,7 @@ _BOTH = 0.99
 _NARROW_GAPS = 0.5
 """Gaps spread at most so much as the dates do: then they say more of a row."""
 
-_NEAR = 0.05
+_NARROWEST_GAPS = 0.05
 """If they spread no more than this, one date may be before the other or after it."""
 
 _MOST_DATE_COLUMNS = 30
@@ -133,7 +133,7 @@ def _candidates(
         gaps = units - counted(times[other][both])
         spread, whole = _spread(gaps), _spread(units)
         follows = (gaps >= 0).mean() >= _SHARE_FOLLOWING and spread <= _NARROW_GAPS * whole
-        near = spread <= _NEAR * whole and np.median(gaps) >= 0
+        near = spread <= _NARROWEST_GAPS * whole and np.median(gaps) >= 0
         if np.ptp(units) > 0 and (follows or near):
             yield spread, name, other
 

@@ -108,7 +108,7 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
     names = [name for name, one in columns.items() if one.can_be_compared][:_MOST_COMPARED]
     found = [
         near
-        for first, later, noisy in _compared(asking, columns, names)
+        for first, later, noisy in _pairs_compared(asking, columns, names)
         if (near := _near(columns, first, later, noisy, asking.records)) is not None
     ]
     after: dict[str, tuple[str, NumericAttribute]] = {}
@@ -120,7 +120,7 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
     return after
 
 
-def _compared(
+def _pairs_compared(
     asking: Asking, columns: Mapping[str, Dates], names: list[str]
 ) -> Iterator[tuple[str, str, Noisy]]:
     """Each pair of columns, with noisy rows by how far the second one is after the first."""
