@@ -33,10 +33,13 @@ _SURELY_THERE = 3.5
 """Gaps of a length are there if their rows exceed so many deviations of noise."""
 
 _CLEAR = 0.5
-"""Gaps that are seen are so many of the rows at least."""
+"""Gaps that are seen are so many of the rows with a date at least."""
 
 _FAR_GAPS, _MIDDLE_OF_GAPS = 0.3, (0.05, 0.95)
 """Gaps between these quantiles are at most so much of the range of the dates: then they say more of a row."""
+
+_FARTHER, _MOST_OF_GAPS = 0.5, 0.9
+"""Gaps of one sign up to this quantile may be so much of the range: no date comes before the other."""
 
 _LENGTHS = np.array(
     [
@@ -109,7 +112,7 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
     found = [
         near
         for first, later, noisy in _pairs_compared(asking, columns, names)
-        if (near := _near(columns, first, later, noisy, asking.records)) is not None
+        if (near := _near(columns, first, later, noisy)) is not None
     ]
     after: dict[str, tuple[str, NumericAttribute]] = {}
     for one in sorted(found):
@@ -134,16 +137,18 @@ def _pairs_compared(
             yield name, several[name], noisy
 
 
-def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy, records: float) -> _Near | None:
+def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy) -> _Near | None:
     """How near a column is to another one; None if it is not."""
     seen, middle = noisy.above_noise(_SURELY_THERE)[:-1], len(_LENGTHS)
-    if seen.sum() < _CLEAR * records:
+    if seen.sum() < _CLEAR * min(columns[first].vote.filled, columns[later].vote.filled):
         return None
     if seen[:middle].sum() > seen[middle + 1 :].sum():
         first, later, seen = later, first, seen[::-1]
     reached, reach = np.cumsum(seen) / seen.sum(), columns[first].reach
-    low, high = (int(np.searchsorted(reached, share)) for share in _MIDDLE_OF_GAPS)
-    if columns[first].vote.missing > 0 or max(-_EDGES[low], _EDGES[high + 1]) > _FAR_GAPS * reach:
+    low, high, most = (int(np.searchsorted(reached, share)) for share in (*_MIDDLE_OF_GAPS, _MOST_OF_GAPS))
+    near = max(-_EDGES[low], _EDGES[high + 1]) <= _FAR_GAPS * reach
+    follows = not seen[:middle].any() and _EDGES[most + 1] <= _FARTHER * reach
+    if columns[first].vote.missing > 0 or not (near or follows):
         return None
     usual = float(np.average(np.abs(np.arange(len(seen)) - middle), weights=seen))
     held = np.flatnonzero(seen)
