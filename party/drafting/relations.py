@@ -38,6 +38,9 @@ _IS_NAMED_A_KEY = re.compile(r"[\W_][iI][dD]$|[a-z]I[dD]$")
 _BOUNDS_SAMPLE = 50_000
 """Columns between which rows lie are looked for in so many rows."""
 
+_COUNTED = 0.999
+"""Share of parents whose rows a column counts one by one."""
+
 _MOST_STRAYS = 0.5
 """Share of rows without a key of the other table up to which a table may belong to it."""
 
@@ -71,6 +74,7 @@ class Drafted:
         links: to the table to which it belongs, and then to those that it refers to beside.
         inward: columns that hold keys of other rows of the table, such as those of managers.
         within: columns of the table to which it belongs between which its order lies; empty for no bound.
+        places: column that counts the rows of each row above, such as the lines of an order; empty for none.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Drafted:
     links: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
     within: tuple[str, str] = ("", "")
+    places: str = ""
 
     @property
     def parent(self) -> str:
@@ -96,11 +101,11 @@ class Drafted:
 
     @property
     def order(self) -> str:
-        """The column of dates by which its rows are in order; empty if there is none.
+        """The column by which its rows are in order; empty if there is none.
 
-        The first one that comes after no other.
+        The first one of dates that comes after no other, or the one that counts its rows.
         """
-        return self._first("date", "datetime", "timestamp") if self.links else ""
+        return (self._first("date", "datetime", "timestamp") or self.places) if self.links else ""
 
     @cached_property
     def dates(self) -> Mapping[str, BinnedTimes]:
@@ -113,7 +118,7 @@ class Drafted:
         return {} if self.draft is None else self.draft.entries
 
     def section(self) -> str:
-        """Its entry in a file of relations; dates are its order, and numbers may be."""
+        """Its entry in a file of relations; dates or places are its order, and numbers may be."""
         stated = {
             "file": self.file,
             "domain": f"{self.name}.json" if self.has_domain else "",
@@ -209,7 +214,8 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         binding = {*keys, *others, *inward}
         rules = [rule for rule in draft.suggested_rules if not names_in(rule) & binding]
         draft = replace(draft, entries=entries, suggested_rules=rules)
-        found.append(Drafted(name, source.name, rows[name], draft, own, inward))
+        table = Drafted(name, source.name, rows[name], draft, own, inward)
+        found.append(table if table.order or not own else _with_places(table, draft, source))
     drafts = {one.name: one for one in found}
     bound = [
         replace(one, within=_within(one, drafts[one.parent], sources)) if one.order in one.dates else one
@@ -280,6 +286,35 @@ def _inward(source: FileSource, keys: set[str], others: set[str], most: float) -
         if column not in keys | others and _IS_NAMED_A_KEY.search(column):
             if any(_strays(source, column, source, key) <= most for key in keys):
                 yield column
+
+
+def _with_places(table: Drafted, draft: Draft, source: FileSource) -> Drafted:
+    """A table with the column that counts the rows of each row above one by one, if there is one."""
+    columns = source.columns()
+    parent = f"c{columns.index(table.links[0].foreign)}"
+    for name, entry in draft.entries.items():
+        if not isinstance(entry, Mapping) or not _are_whole(entry):
+            continue
+        most, least, counted = _ask(
+            source,
+            "SELECT max(n), min(low), avg((high = low + n - 1 AND different = n AND low IN (0, 1))::DOUBLE) "
+            "FROM (SELECT count(*) AS n, min(place) AS low, max(place) AS high, count(DISTINCT place) AS "
+            f"different FROM (SELECT {parent} AS parent, TRY_CAST(c{columns.index(name)} AS BIGINT) AS place "
+            "FROM file) GROUP BY parent)",
+        )
+        if most > 1 and counted >= _COUNTED:
+            bounds = {"min": int(least), "max": int(least + most - 1), "bins": int(most)}
+            entry = {"type": "numeric", **bounds, "nullable": False, "integer": True, "reviewed": False}
+            rules = [rule for rule in draft.suggested_rules if name not in names_in(rule)]
+            draft = replace(draft, entries={**draft.entries, name: entry}, suggested_rules=rules)
+            return replace(table, draft=draft, places=name)
+    return table
+
+
+def _are_whole(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is of whole numbers."""
+    listed = entry["type"] == "categorical" and all(isinstance(one, int) for one in entry["categories"])
+    return listed or entry["type"] == "codes" or bool(entry.get("integer"))
 
 
 def save_folder(tables: Sequence[Drafted], out: Path) -> Path:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +123,9 @@ def learned_times(
     kinds = _settle_names(asking, kinds, "names of days", "%K", asking.cells.day_names, _with_days)
     kinds, named = _settle_zones(asking, kinds)
     zones = _zones(asking, kinds) | named
-    read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
+    # Most of the time goes into reading texts, and most questions are about one column or two.
+    held = lru_cache(maxsize=2)(partial(_local, asking))
+    read = {name: partial(held, name, kind, zones[name]) for name, kind in kinds.items()}
     of_clocks = {name: partial(_by_day, read[name]) for name, kind in kinds.items() if kind.format in CLOCKS}
     lengths = asking.counts.histograms("lengths", of_clocks, HOW_LONG * asking.share)
     timed = {name: partial(_by_longest, read[name]) for name, kind in kinds.items() if kind.timed}

@@ -35,11 +35,12 @@ _SURELY_THERE = 3.5
 _CLEAR = 0.5
 """Gaps that are seen are so many of the rows with a date at least."""
 
-_FAR_GAPS, _MIDDLE_OF_GAPS = 0.3, (0.05, 0.95)
-"""Gaps between these quantiles are at most so much of the range of the dates: then they say more of a row."""
+_FAR_GAPS, _MIDDLE_OF_GAPS = 0.12, (0.05, 0.95)
+"""Gaps between these quantiles are at most so much of where dates may be: then they say more of a row. Ranges
+that were found are about twice as wide as the dates."""
 
-_FARTHER, _MOST_OF_GAPS = 0.5, 0.9
-"""Gaps of one sign up to this quantile may be so much of the range: no date comes before the other."""
+_FARTHER, _MOST_OF_GAPS = 0.2, 0.9
+"""Gaps of one sign up to this quantile may be so much of it: no date comes before the other."""
 
 _LENGTHS = np.array(
     [

@@ -221,6 +221,22 @@ def test_what_comes_after_another_column_is_no_order(folder):
     assert {table.name: table.order for table in draft_folder(folder)}["stays"] == "admitted"
 
 
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_column_that_counts_the_rows_of_each_row_above_is_their_order(folder, start):
+    rng = np.random.default_rng(4)
+    numbers = rng.integers(1, 6, 40)
+    lines = pd.DataFrame({"stay_id": np.repeat(np.arange(10, 50), numbers)})
+    lines["of_day"] = rng.integers(1, 4, len(lines))
+    lines["line"] = lines.groupby("stay_id").cumcount() + start
+    pd.DataFrame({"stay_id": range(10, 50), "patient_id": 1}).to_csv(folder / "stays.csv", index=False)
+    lines.sample(frac=1, random_state=1).to_csv(folder / "lines.csv", index=False)
+    (drafted,) = (table for table in draft_folder(folder) if table.name == "lines")
+    assert drafted.order == "line"
+    held = (drafted.draft["line"][key] for key in ("type", "min", "max", "bins"))
+    assert [*held] == ["numeric", start, start + numbers.max() - 1, numbers.max()]
+    assert 'order = "line"' in drafted.section()
+
+
 def test_suggestions_of_a_table_are_kept_and_name_no_key(folder, tmp_path):
     rng = np.random.default_rng(4)
     stays = pd.DataFrame({"stay_id": range(600), "patient_id": rng.integers(1, 4, 600)})
