@@ -15,7 +15,7 @@ from ....common.data.attributes.moments import Moments
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.binning.rhythm import DAY
 from ....common.data.binning.scale import Scale
-from ..asking import Asking
+from ..asking import PRESENT, Asking
 from ..kinds import Vote
 from ..private_counts import Noisy
 from ..ranges import Range, Ruler
@@ -52,6 +52,9 @@ _LENGTHS = np.array(
 
 _EDGES = np.concatenate([[-np.inf], -_LENGTHS[:0:-1], [0.0, 0.0], _LENGTHS[1:], [np.inf]])
 """Where gaps of each length begin and end: those before, the longest first, of one time, and those after."""
+
+_SELDOM_UNKNOWN = 0.1
+"""Dates are counted from another one that may be missing if at most so many of them lack it, with noise."""
 
 Times = Callable[[], NDArray[np.datetime64]]
 
@@ -113,7 +116,7 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
     found = [
         near
         for first, later, noisy in _pairs_compared(asking, columns, names)
-        if (near := _near(columns, first, later, noisy)) is not None
+        if (near := _near(columns, first, later, noisy, asking.records)) is not None
     ]
     after: dict[str, tuple[str, NumericAttribute]] = {}
     for one in sorted(found):
@@ -138,7 +141,7 @@ def _pairs_compared(
             yield name, several[name], noisy
 
 
-def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy) -> _Near | None:
+def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy, records: float) -> _Near | None:
     """How near a column is to another one; None if it is not."""
     seen, middle = noisy.above_noise(_SURELY_THERE)[:-1], len(_LENGTHS)
     if seen.sum() < _CLEAR * min(columns[first].vote.filled, columns[later].vote.filled):
@@ -146,15 +149,21 @@ def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy) ->
     if seen[:middle].sum() > seen[middle + 1 :].sum():
         first, later, seen = later, first, seen[::-1]
     reached, reach = np.cumsum(seen) / seen.sum(), columns[first].reach
-    low, high, most = (int(np.searchsorted(reached, share)) for share in (*_MIDDLE_OF_GAPS, _MOST_OF_GAPS))
-    near = max(-_EDGES[low], _EDGES[high + 1]) <= _FAR_GAPS * reach
-    follows = not seen[:middle].any() and _EDGES[most + 1] <= _FARTHER * reach
-    if columns[first].vote.missing > 0 or not (near or follows):
+    few, many, most = (int(np.searchsorted(reached, share)) for share in (*_MIDDLE_OF_GAPS, _MOST_OF_GAPS))
+    follows = not seen[:middle].any()
+    near = max(-_EDGES[few], _EDGES[many + 1]) <= _FAR_GAPS * reach
+    near |= follows and _EDGES[most + 1] <= _FARTHER * reach
+    noise, filled = PRESENT * noisy.sigma, columns[later].vote.filled
+    lacking = filled - (records - float(noisy.values[-1]))
+    known = columns[first].vote.missing == 0 or lacking + noise <= _SELDOM_UNKNOWN * filled
+    if not (near and known):
         return None
     usual = float(np.average(np.abs(np.arange(len(seen)) - middle), weights=seen))
-    held = np.flatnonzero(seen)
-    ends = np.clip([_EDGES[held[0]], _EDGES[held[-1] + 1]], -reach, reach).tolist()
-    return _Near(usual, first, later, *ends)
+    # Fewer rows than are seen may have the next lengths, but for the other sign.
+    shortest, longest = np.flatnonzero(seen)[[0, -1]] + [-1, 1]
+    ends = _EDGES[max(0, int(shortest))], _EDGES[min(int(longest) + 1, len(_EDGES) - 1)]
+    low, high = np.clip(ends, 0.0 if follows else -reach, reach).tolist()
+    return _Near(usual, first, later, low, high)
 
 
 def _units(asking: Asking, columns: Mapping[str, Dates], near: _Near) -> NumericAttribute | None:

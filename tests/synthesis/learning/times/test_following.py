@@ -64,7 +64,7 @@ def test_a_time_that_may_be_before_another_one_stays_near_it():
     columns = {name: times.strftime("%d.%m.%Y %H:%M") for name, times in columns.items()}
     late = gaps_of(released(columns).table, "planned", "held", "%d.%m.%Y %H:%M")
     expected = np.quantile(DAYS * 7 - 15, [0.1, 0.5, 0.9])
-    assert late.quantile([0.1, 0.5, 0.9]).tolist() == pytest.approx(expected.tolist(), abs=4)
+    assert late.quantile([0.1, 0.5, 0.9]).tolist() == pytest.approx(expected.tolist(), abs=8)
 
 
 def test_columns_of_the_same_dates_stay_the_same():
