@@ -176,6 +176,12 @@ class Attribute(ABC):
         """
 
 
+def even_places(first: int, count: int) -> NDArray[np.float64]:
+    """Numbers from 0 to 1, of which any run lies evenly: multiples of the golden ratio from a place on."""
+    found: NDArray[np.float64] = np.arange(first, first + count) * ((5**0.5 - 1) / 2) % 1.0
+    return found
+
+
 def check_name(name: str) -> None:
     """Raises DataError if an attribute's name is empty or too long, or not composed."""
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ...errors import DataError
 from ...later import np
 from ..values import RawColumn, blank_texts, without_texts
-from .attribute import Attribute, Reading, check_name, check_unread
+from .attribute import Attribute, Reading, check_name, check_unread, even_places
 from .moments import Moments, Times
 from .numeric import NumericAttribute
 
@@ -24,9 +24,6 @@ _FIRST_SAMPLED, _LAST_SAMPLED = 0, 50
 
 _CALENDAR = ("0001-01-01T00:00:00", "9999-12-31T23:59:59")
 """The first and the last time that can be written."""
-
-_GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it lie evenly between whole numbers."""
 
 _DATES_TRIED = 100
 """Number of values on which a format is tried."""
@@ -237,7 +234,7 @@ class GapAttribute(BinnedTimes):
             cells = np.searchsorted(self.units.cells[1:, 0], far, "right")
             least, most = self.units.reach[cells].T
             # Whole numbers alone would reach some of the times of a day and never others.
-            inside = np.arange(len(far)) * _GOLDEN % 1 - 0.5
+            inside = even_places(0, len(far)) - 0.5
             far = self.moments.pace.in_rhythm(begun + far + inside, begun + least, begun + most) - begun
         units = begun + far.astype(np.int64)
         found[known] = np.clip(self.moments.at(units), *(np.array(_CALENDAR).astype(kind)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from .attribute import check_name, check_pattern
+from .attribute import check_name, check_pattern, even_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,9 +21,6 @@ NETWORK = "10.{:d}.{:d}.{:d}"
 _PATTERN = re.compile(
     rf"[^{{}}]*{_FIELD.pattern}[^{{}}]*|[^{{}}]*(\{{:0[0-9]{{1,2}}d\}}[^{{}}]*){{2,9}}|{re.escape(NETWORK)}"
 )
-
-_GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of the golden ratio lie evenly between whole numbers."""
 
 WHOLE_NUMBERS = "{:d}"
 """The pattern of names that are the numbers themselves."""
@@ -76,7 +73,7 @@ class Identifier:
         if self.pattern == WHOLE_NUMBERS:
             return np.arange(first, first + rows, dtype=np.int64)
         names = np.array([self._name(number) for number in range(first, first + rows)], dtype=object)
-        names[np.arange(first - 1, first - 1 + rows) * _GOLDEN % 1.0 >= 1 - self.empty] = None
+        names[even_places(first - 1, rows) >= 1 - self.empty] = None
         return names
 
     def numbers_in(self, names: Iterable[Any]) -> NDArray[np.int64]:

@@ -128,6 +128,13 @@ def test_dates_are_drawn_in_their_rhythm_within_their_bins():
     assert Domain.from_json(domain.to_json())["at"] == domain["at"]
 
 
+def test_times_of_day_have_no_weekdays():
+    form = {"type": "clock", "format": "HH:MM", "bins": 4}
+    assert Domain.from_json({"at": form | {"rhythm": {"minutes": {"15": 1}}}})
+    with pytest.raises(DataError, match="times of day have no weekdays"):
+        Domain.from_json({"at": form | {"rhythm": {"weekdays": [1 / 7] * 7}}})
+
+
 def test_gaps_stay_in_their_bins():
     form = {
         "begun": {"type": "timestamp", "min": "2021-01-01", "max": "2021-12-31T23:59:59"},
