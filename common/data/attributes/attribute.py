@@ -178,7 +178,7 @@ class Attribute(ABC):
 
 def even_places(first: int, count: int) -> NDArray[np.float64]:
     """Numbers from 0 to 1, of which any run lies evenly: multiples of the golden ratio from a place on."""
-    found: NDArray[np.float64] = np.arange(first, first + count) * ((5**0.5 - 1) / 2) % 1.0
+    found: NDArray[np.float64] = np.arange(first, first + count, dtype=np.float64) * ((5**0.5 - 1) / 2) % 1.0
     return found
 
 
