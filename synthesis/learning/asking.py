@@ -27,7 +27,7 @@ without any, noise says so once in 800 times."""
 SURE_UNSEEN = 1.645
 """Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
 
-_LEAST_PART = 1e-9
+_HARDLY_ANY = 1e-9
 
 ZOOMS = 3
 """At most so many grids are drawn around the records."""
@@ -126,7 +126,7 @@ class Asking:
         """
         left = self.counts.left - self.kept
         # Of nothing that is left, so little that nothing is seen.
-        return max(_LEAST_PART, min(share, most * left / (self.share * max(1, columns))))
+        return max(_HARDLY_ANY, min(share, most * left / (self.share * max(1, columns))))
 
     def different_values(self, names: Iterable[str], part: float) -> dict[str, Noisy]:
         """The noisy number of different values of each column.
