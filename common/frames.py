@@ -21,8 +21,17 @@ def in_frames(data: _Bytes) -> Iterator[_Bytes]:
     return (data[start : start + FRAME_BYTES] for start in range(0, len(data), FRAME_BYTES))
 
 
-def join_chunks(chunks: Iterable[bytes], size: int) -> bytes:
+def join_chunks(
+    chunks: Iterable[bytes],
+    size: int,
+    fault: str = "a message has another length than expected; ask again",
+) -> bytes:
     """A message of so many bytes from its chunks.
+
+    Args:
+        chunks: of any sizes.
+        size: of the message.
+        fault: what is said of a longer or shorter one.
 
     Raises:
         ProtocolError: it is longer or shorter; no more than one chunk too many is read.
@@ -33,5 +42,5 @@ def join_chunks(chunks: Iterable[bytes], size: int) -> bytes:
         if len(message) > size:
             break
     if len(message) != size:
-        raise ProtocolError("a message has another length than expected; ask again")
+        raise ProtocolError(fault)
     return bytes(message)

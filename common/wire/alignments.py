@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProtocolError
+from ..frames import join_chunks
 from .streams import decode_words, encode_answer
 
 _TOKEN_WORDS = 2
@@ -74,13 +75,9 @@ def decode_positions(
     """
     header = (1 + sum(patterns)) * _COUNT.itemsize
     expected = header + tokens * _POSITION.itemsize
-    octets = bytearray()
-    for chunk in chunks:
-        octets += chunk
-        if len(octets) > expected:
-            break
-    if len(octets) != expected:
-        raise ProtocolError("expected one position for each token, got more or fewer; match the tokens again")
+    octets = join_chunks(
+        chunks, expected, "expected one position for each token, got more or fewer; match the tokens again"
+    )
     counts = np.frombuffer(octets, dtype=_COUNT, count=1 + sum(patterns)).tolist()
     positions = np.frombuffer(octets, dtype=_POSITION, offset=header)
     size, ends = counts[0], [1 + end for end in accumulate(patterns, initial=0)]

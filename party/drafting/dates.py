@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.clock import BEHIND_HOURS, FORMATS, NUMBERS, PADDED_NUMBERS, Clock
 from ...common.data.attributes.durations import LEFT_OUT, duration_text, form_of, seconds_in
-from ...common.data.attributes.granularity import Granularity, longest
+from ...common.data.attributes.granularity import Granularity, longest, usual_unit
 from ...common.data.attributes.numeric import AUTO
 from ...common.data.binning.rhythm import TimesCounted
 from ...common.forms.date_formats import unit_of
@@ -339,10 +339,8 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
         entry |= _granularity(reading.times)
     elif reading.format and (unit := unit_of(reading.format)) != "day":
         entry["granularity"] = unit
-    usual_unit = Granularity.SECOND if reading.timed else Granularity.DAY
-    entry |= _rhythm(
-        np.array(known, dtype="datetime64[us]")[near], counts[near], entry.get("granularity", usual_unit)
-    )
+    unit = entry.get("granularity", usual_unit(timed=reading.timed))
+    entry |= _rhythm(np.array(known, dtype="datetime64[us]")[near], counts[near], unit)
     atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]

@@ -60,7 +60,7 @@ def following_dates(
     after: dict[str, str] = {}
     drafted = {}
     for _, name, other in found:
-        if name not in after and name not in _before(other, after):
+        if name not in after and name not in all_before(other, after):
             after[name] = other
             drafted[name] = _entry(chosen[name], entries[name], chosen[other], times)
     return drafted
@@ -142,7 +142,7 @@ def _spread(units: Numbers) -> float:
     return float(np.ptp(np.quantile(units, _MIDDLE)))
 
 
-def _before(name: str, after: Mapping[str, str]) -> set[str]:
+def all_before(name: str, after: Mapping[str, str]) -> set[str]:
     """A column, and all that it comes after."""
     found = {name}
     while name in after:

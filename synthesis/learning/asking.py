@@ -28,6 +28,7 @@ SURE_UNSEEN = 1.645
 """Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
 
 _HARDLY_ANY = 1e-9
+"""Share of a column for questions after which nothing else is left: they are answered by noise."""
 
 ZOOMS = 3
 """At most so many grids are drawn around the records."""
@@ -125,7 +126,6 @@ class Asking:
             most: of all that is left for learning.
         """
         left = self.counts.left - self.kept
-        # Of nothing that is left, so little that nothing is seen.
         return max(_HARDLY_ANY, min(share, most * left / (self.share * max(1, columns))))
 
     def different_values(self, names: Iterable[str], part: float) -> dict[str, Noisy]:

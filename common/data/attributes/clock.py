@@ -86,13 +86,13 @@ class Clock(Moments):
     def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file; a granularity that is not that of the format."""
         form: dict[str, Any] = {"type": "clock", "format": self.format}
-        if self.granularity is not Clock.of(self.format).granularity:
+        if self.granularity is not self._units[-1]:
             form["granularity"] = self.granularity.value
         return form if self.rhythm is None else form | {"rhythm": self.rhythm.to_json()}
 
     def by(self, granularity: Granularity) -> Clock:
         """The same values as whole numbers of a unit; as they are if the format has no finer one."""
-        return replace(self, granularity=granularity) if granularity in self._coarser else self
+        return replace(self, granularity=granularity) if granularity in self._units else self
 
     def check(self, name: str) -> None:
         """Raises DataError if the attribute `name` cannot have these."""
@@ -105,11 +105,11 @@ class Clock(Moments):
                 ".fff or .ffffff behind seconds, or AM, am, a.m. or a blank and one of these, or Uhr, or "
                 "HHhMM, HhMM or 0HMM, or of durations such as PTnHnM and nd nh; fix the domain"
             )
-        usual = Clock.of(self.format).granularity
-        if self.granularity is not usual and self.granularity not in self._coarser:
+        *coarser, usual = self._units
+        if self.granularity not in self._units:
             raise DataError(
-                f"attribute {name!r}: expected the granularity {usual} or one of "
-                f"{', '.join(self._coarser)}; fix the domain"
+                f"attribute {name!r}: expected the granularity {usual} or one of {', '.join(coarser)}; "
+                "fix the domain"
             )
 
     def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
@@ -171,9 +171,9 @@ class Clock(Moments):
         return self.format.endswith((*_HALVES, *DOTTED_HALVES))
 
     @property
-    def _coarser(self) -> tuple[Granularity, ...]:
-        """Units of less than a day of which values may be whole numbers beside that of the format."""
-        return OF_TIMES[1 : OF_TIMES.index(Clock.of(self.format).granularity)]
+    def _units(self) -> tuple[Granularity, ...]:
+        """Units of less than a day of which values may be whole numbers, down to that of the format."""
+        return OF_TIMES[1 : 1 + OF_TIMES.index(Clock.of(self.format).granularity)]
 
     @property
     def _per_unit(self) -> int:

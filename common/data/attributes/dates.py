@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ...errors import DataError
 from ...later import np
+from ..binning.rhythm import Pace
 from ..values import RawColumn, blank_texts, without_texts
 from .attribute import Attribute, Reading, check_name, check_unread, even_places
 from .moments import Moments, Times
@@ -99,6 +100,11 @@ class BinnedTimes(TimeAttribute):
         """This attribute with its bins merged; see `NumericAttribute.merged`."""
         return replace(self, units=self.units.merged(runs))
 
+    def _set_pace(self, pace: Pace | None) -> None:
+        """Sets the pace of the units; as they are, they keep what they have computed."""
+        if self.units.pace != pace:
+            object.__setattr__(self, "units", replace(self.units, pace=pace))
+
 
 @dataclass(frozen=True)
 class DateAttribute(BinnedTimes):
@@ -107,7 +113,7 @@ class DateAttribute(BinnedTimes):
     def __post_init__(self) -> None:
         check_name(self.name)
         self.moments.check(self.name)
-        object.__setattr__(self, "units", replace(self.units, pace=self.moments.pace))
+        self._set_pace(self.moments.pace)
         first, last = self.units.minimum, self.units.maximum
         if first is None or last is None:
             raise DataError(f"attribute {self.name!r}: expected min and max; fix the domain")
@@ -188,7 +194,7 @@ class GapAttribute(BinnedTimes):
     def __post_init__(self) -> None:
         check_name(self.name)
         self.moments.check(self.name)
-        object.__setattr__(self, "units", replace(self.units, pace=None))
+        self._set_pace(None)
         if self.units.minimum is None:
             raise DataError(f"attribute {self.name!r}: after: expected min and max; fix the domain")
         years = np.arange(_FIRST_SAMPLED, _LAST_SAMPLED).astype("datetime64[Y]").astype("datetime64[us]")
@@ -229,13 +235,13 @@ class GapAttribute(BinnedTimes):
         kind: Any = self.moments.at(np.zeros(1, dtype=np.int64)).dtype
         found = np.full(len(gaps), "NaT", dtype=kind)
         known = ~np.isnan(gaps) & ~np.isnat(times)
-        begun, far = self.moments.unit_numbers(times[known]), gaps[known]
-        if self.moments.pace is not None:
+        begun, far, pace = self.moments.unit_numbers(times[known]), gaps[known], self.moments.pace
+        if pace is not None:
             cells = np.searchsorted(self.units.cells[1:, 0], far, "right")
             least, most = self.units.reach[cells].T
             # Whole numbers alone would reach some of the times of a day and never others.
             inside = even_places(0, len(far)) - 0.5
-            far = self.moments.pace.in_rhythm(begun + far + inside, begun + least, begun + most) - begun
+            far = pace.in_rhythm(begun + far + inside, begun + least, begun + most) - begun
         units = begun + far.astype(np.int64)
         found[known] = np.clip(self.moments.at(units), *(np.array(_CALENDAR).astype(kind)))
         return found

@@ -89,6 +89,11 @@ OF_TIMES = _ALL[_ALL.index(Granularity.DAY) :: -1]
 """A day and all shorter ones, the longest first."""
 
 
+def usual_unit(*, timed: bool) -> Granularity:
+    """What timestamps, or dates, are counted in where nothing is said."""
+    return Granularity.SECOND if timed else Granularity.DAY
+
+
 def families() -> dict[Granularity, tuple[Granularity, ...]]:
     """A day and each shorter unit with the numbers of it that are units too, the longest first."""
     return {

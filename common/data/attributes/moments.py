@@ -18,7 +18,7 @@ from ...later import np
 from ..binning.rhythm import Pace, Rhythm
 from ..values import RawColumn, text_of
 from .attribute import check_pattern
-from .granularity import OF_DATES, Granularity
+from .granularity import OF_DATES, Granularity, usual_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class Moments:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of an entry in a domain file; those only that are not the default."""
-        usual = Granularity.SECOND if self.timed else Granularity.DAY
+        usual = usual_unit(timed=self.timed)
         form: dict[str, Any] = {"granularity": "" if self.granularity is usual else self.granularity.value}
         form |= {"format": self.format, "timezone": self.timezone}
         form |= {"months": list(self.months), "days": list(self.days), "also": list(self.also)}

@@ -267,7 +267,7 @@ class TimesCounted:
             # As many as at other full hours, if these are told apart.
             by_chance = max(total * unit / DAY, float(self.minutes[0]) / (HOURS_OF_DAY - 1))
             if unit <= MINUTE and self.hours[0] > by_chance + max(_AT_MIDNIGHT * total, _ABOVE_NOISE * noise):
-                midnight = round(float(self.hours[0]) / total, 3)
+                midnight = min(1.0, round(float(self.hours[0]) / total, 3))
             else:
                 of_hours[0] += self.hours[0]
             hours = _uneven(of_hours, np.full(HOURS_OF_DAY, 1 / HOURS_OF_DAY), noise)
@@ -277,12 +277,10 @@ class TimesCounted:
             minutes = _uneven(self.minutes, np.append(each * whole, 1 - whole), noise)
         if (weekdays, hours, minutes, midnight) == (None, None, None, None):
             return None
-        known = () if minutes is None else minutes[:-1]
+        # The last share is that of times that are no whole minutes.
+        known = zip(MINUTES, minutes or (), strict=False)
         return Rhythm(
-            weekdays or (),
-            hours or (),
-            min(midnight, 1.0) if midnight is not None else None,
-            tuple((one, share) for one, share in zip(MINUTES, known, strict=bool(known)) if share > 0),
+            weekdays or (), hours or (), midnight, tuple((one, share) for one, share in known if share > 0)
         )
 
 

@@ -16,7 +16,7 @@ from ..attributes.categorical import CategoricalAttribute, CodedAttribute
 from ..attributes.clock import Clock
 from ..attributes.date_parts import DatePartsAttribute, Part, slot_of
 from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
-from ..attributes.granularity import Granularity
+from ..attributes.granularity import Granularity, usual_unit
 from ..attributes.moments import Moments
 from ..attributes.numeric import AUTO, NumericAttribute
 from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
@@ -163,7 +163,7 @@ def _timestamp(name: str, form: Mapping[str, Any]) -> TimeAttribute:
 def _moments(name: str, form: Mapping[str, Any], timed: bool) -> TimeAttribute:
     divided = next((key for key in ("after", "parts", "edges") if key in form), "bins")
     _check_form(name, form, divided)
-    granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
+    granularity = form.get("granularity", usual_unit(timed=timed))
     named = form.get("format", ""), form.get("timezone", "")
     months, days, also = (tuple(form.get(key, ())) for key in ("months", "days", "also"))
     moments = Moments(timed, Granularity(granularity), *named, months, days, also, _rhythm(form))

@@ -15,6 +15,7 @@ from ....common.data.attributes.moments import Moments
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.binning.rhythm import DAY
 from ....common.data.binning.scale import Scale
+from ....party.drafting.following import all_before
 from ..asking import PRESENT, Asking
 from ..kinds import Vote
 from ..private_counts import Noisy
@@ -118,13 +119,14 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
         for first, later, noisy in _pairs_compared(asking, columns, names)
         if (near := _near(columns, first, later, noisy, asking.records)) is not None
     ]
-    after: dict[str, tuple[str, NumericAttribute]] = {}
+    after: dict[str, str] = {}
+    gaps: dict[str, NumericAttribute] = {}
     for one in sorted(found):
-        if one.later not in after and one.later not in _chain(one.first, after):
+        if one.later not in after and one.later not in all_before(one.first, after):
             units = _units(asking, columns, one)
             if units is not None:
-                after[one.later] = one.first, units
-    return after
+                after[one.later], gaps[one.later] = one.first, units
+    return {name: (after[name], units) for name, units in gaps.items()}
 
 
 def _pairs_compared(
@@ -199,12 +201,3 @@ def _by_length(first: Dates, later: Dates) -> NDArray[np.int64]:
     lengths = np.sign(known) * np.searchsorted(_LENGTHS, np.abs(known))
     counts = np.bincount(lengths.astype(np.int64) + len(_LENGTHS), minlength=2 * len(_LENGTHS) + 1)
     return np.append(counts, len(seconds) - len(known)).astype(np.int64)
-
-
-def _chain(name: str, after: Mapping[str, tuple[str, NumericAttribute]]) -> set[str]:
-    """A column, and all that it is counted from."""
-    found = {name}
-    while name in after:
-        name = after[name][0]
-        found.add(name)
-    return found
