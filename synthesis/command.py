@@ -248,6 +248,8 @@ def synthesize(
                     "domain": stated.domains or domain,
                     "summaries": stated.summaries,
                     "series": stated.series or None,
+                    "repeats": stated.repeats or None,
+                    "counts": stated.counts or None,
                     "within": stated.within,
                     "drop_incomplete": drop_incomplete or stated.drop_incomplete,
                     "public": sorted(stated.public),

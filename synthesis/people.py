@@ -28,7 +28,7 @@ from .related.making import release_tables
 from .related.order import Ordered
 from .related.public import PublicTables, without_described
 from .related.stated import notes_on_bounds, with_bounds, with_pairs, with_series, with_summaries
-from .related.tables import Pairs, Raw, Relations, Summaries, read_tables
+from .related.tables import Implied, Pairs, Raw, Relations, Summaries, read_tables
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Stated:
     pairs: Pairs
     per_person: Sequence[str]
     series: str | Mapping[str, str] | None
+    implied: Implied
     domain: DomainLike | Mapping[str, DomainLike] | None
     drop_incomplete: bool | Sequence[str] = False
     public: Sequence[str] = ()
@@ -93,8 +94,9 @@ def release_people(
                 stated.summaries,
                 stated.pairs,
                 tuple(stated.per_person),
-                # Without series, as it was named before there were any.
+                # Without these, as it was named before there were any.
                 *([series] if series else []),
+                *([stated.implied] if stated.implied != Implied() else []),
             )
         ),
         # Without what is left out or public, as it was named before anything was.
@@ -168,11 +170,18 @@ def _read(
         incomplete = (data if dropping else ()) if isinstance(dropping, bool) else dropping
         domains = {name: read_domain(one) for name, one in given.items() if name in data}
         references = public.listed_in(domains).references
-        tables = read_tables(data, public.relations, order or {}, rng, incomplete, references, domains)
+        tables = read_tables(
+            *(data, public.relations, order or {}, rng, incomplete, references, domains, stated.implied)
+        )
         return with_patterns(without_described(tables, domains), domains)
     assert key is not None
     if isinstance(per_person, str):
         raise DataError("per_person: expected names of columns, got a single text; put it into a list")
+    if stated.implied != Implied():
+        raise DataError(
+            "repeats and counts: expected relations beside them, got a key; leave them out, and name columns "
+            "that are the same in all rows of a person in per_person"
+        )
     if stated.relations:
         raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
     if isinstance(order, Mapping):

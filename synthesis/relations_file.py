@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ..common.data.domain import read_form
 from ..common.data.domain_files.others import tables_of_sdv
+from ..common.data.related.stated import IMPLIED_KEYS
 from ..common.errors import DataError
 from ..common.forms.several import Either, ListOf
 from ..common.forms.tables import Key, MapOf, Table
@@ -16,6 +17,7 @@ from ..common.forms.toml_file import read_by_form
 from ..common.forms.values import Scalar, Text, Truth
 from ..party.sources.source import SUFFIXES
 from .metadata import stated_by_metadata
+from .related.tables import Implied
 
 _TABLE = Table(
     {
@@ -36,6 +38,7 @@ _TABLE = Table(
             Text(),
             "Column of categories, such as a test: what follows what is kept within rows of one value of it.",
         ),
+        **IMPLIED_KEYS,
         "workload": Key(
             ListOf(ListOf(Text())),
             'Pairs of columns that matter: [["ward", "days"], ["ward", "previous ward"], ["ward", '
@@ -70,6 +73,8 @@ class Stated:
         within: see there.
         workload: see there.
         series: see there.
+        repeats: see there.
+        counts: see there.
         drop_incomplete: see there.
         public: see there.
     """
@@ -82,8 +87,15 @@ class Stated:
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     series: Mapping[str, str] = field(default_factory=dict)
+    repeats: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     drop_incomplete: frozenset[str] = frozenset()
     public: frozenset[str] = frozenset()
+
+    @property
+    def implied_columns(self) -> Implied:
+        """The columns that follow from others."""
+        return Implied(self.repeats, self.counts)
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
@@ -114,6 +126,8 @@ def read_relations(path: Path, folder: Path) -> Stated:
         {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
         {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
         {name: entry["series"] for name, entry in content.items() if "series" in entry},
+        {name: entry["repeats"] for name, entry in content.items() if "repeats" in entry},
+        {name: entry["counts"] for name, entry in content.items() if "counts" in entry},
         *(
             frozenset(name for name, entry in content.items() if entry.get(what))
             for what in ("drop_incomplete", "public")

@@ -42,7 +42,7 @@ from .prior import Prior, PriorLike
 from .related.asked import Asked
 from .related.order import Ordered
 from .related.stated import pairs_stated
-from .related.tables import Pairs, Relations, Summaries
+from .related.tables import Implied, Pairs, Relations, Summaries
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
 
@@ -67,6 +67,8 @@ def synthesize(
     public: Collection[str] = ...,
     order: Mapping[str, Ordered] | None = ...,
     series: Mapping[str, str] | None = ...,
+    repeats: Relations | None = ...,
+    counts: Mapping[str, Mapping[str, int]] | None = ...,
     within: Mapping[str, tuple[str | None, str | None]] | None = ...,
     drop_incomplete: bool | Collection[str] = ...,
     summaries: Summaries | None = ...,
@@ -142,6 +144,8 @@ def synthesize(
     public: Collection[str] = (),
     order: Ordered | Mapping[str, Ordered] | None = None,
     series: str | Mapping[str, str] | None = None,
+    repeats: Relations | None = None,
+    counts: Mapping[str, Mapping[str, int]] | None = None,
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
     drop_incomplete: bool | Collection[str] = False,
     summaries: Summaries | None = None,
@@ -200,6 +204,11 @@ def synthesize(
             categories that says which one a row is of: what follows what is then kept within a series, for
             all columns but this one and the order. With relations, this for each such table: {"observations":
             "test"}.
+        repeats: with relations, columns that repeat what the row above is, and are filled in from it:
+            {"stays": {"sex": "patients"}}, or "patients.gender" if the column has another name there; keys
+            of tables further above, too.
+        counts: with relations, columns that count the rows of each row above, such as the lines of an order,
+            with the first number, 0 or 1: {"items": {"line": 1}}. Synthetic rows are counted anew.
         within: with relations, the columns of the other table between which the order of the rows lies, such
             as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
         drop_incomplete: with a key or relations, whether rows without a key, a parent or a value of the order
@@ -280,6 +289,7 @@ def synthesize(
         {
             **{"key": key, "relations": relations, "public": public, "order": order, "series": series},
             **{"within": within, "drop_incomplete": drop_incomplete, "summaries": summaries},
+            **{"repeats": repeats, "counts": counts},
             **{"per_person": per_person, "releases": releases, "continues": continues, "domain": domain},
             **{"adjacency": adjacency, "mechanism": mechanism, "time_limit": time_limit, "rules": rules},
             **{"target": target, "workload": workload, "seed": seed, "header": header},
@@ -326,7 +336,8 @@ def synthesize(
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "summaries": summaries or {}, "pairs": pairs},
         }
-        stated = Stated(**compose_texts(named), domain=domain, sharing=sharing)
+        implied = Implied(*compose_texts([repeats or {}, counts or {}]))
+        stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
             people, told = release_people(data, stated, asked, ledger)
@@ -338,6 +349,8 @@ def synthesize(
     if (
         order is not None
         or series is not None
+        or repeats is not None
+        or counts is not None
         or per_person
         or summaries is not None
         or within is not None
@@ -346,8 +359,8 @@ def synthesize(
         or _sharing("", releases, until, continues)
     ):
         raise DataError(
-            "order, series, within, drop_incomplete, public, summaries, per_person and releases: expected a "
-            "key or relations beside them, got none; name these"
+            "order, series, repeats, counts, within, drop_incomplete, public, summaries, per_person and "
+            "releases: expected a key or relations beside them, got none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(

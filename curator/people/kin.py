@@ -19,7 +19,7 @@ from ...common.privacy.cost import WEIGHT_PARTS
 from ..results.storage import Storage
 from .summaries import SUMMARIES, Summary
 
-_LATER = ("pattern", "alone", "series", "quantiles", "moves")
+_LATER = ("pattern", "alone", "series", "repeats", "counts", "quantiles", "moves")
 """Entries that tables of earlier versions lack."""
 
 _SUMMARY = {"what": Choice(tuple(SUMMARIES)), "name": Text(), "column": Text(), "values": TEXTS}
@@ -35,6 +35,8 @@ _ENTRIES: Mapping[str, Form] = {
     "when": Anything(),
     "within": TEXTS,
     "series": Text(),
+    "repeats": MapOf(TEXTS),
+    "counts": MapOf(whole(0, 1)),
     "summaries": ListOf(Table({name: Key(form, required=True) for name, form in _SUMMARY.items()})),
     "evened": whole(1, WEIGHT_PARTS),
     "quantiles": ListOf(ListOf(Number())),
@@ -62,6 +64,8 @@ class Kin:
         steps: where in time, or on another scale, they are; None if there is no such column.
         within: columns of the parent between which the order lies; empty for no bound.
         series: its column that says which rows of a parent are one series; empty for all of them.
+        repeats: columns that repeat what the row above is = the table above, and its column.
+        counts: columns that count the rows of each parent = the first number.
         ends: columns that come after the order, each after those that it counts from; the domain has how far.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
@@ -83,6 +87,8 @@ class Kin:
     steps: Steps | None = None
     within: tuple[str, str] = ("", "")
     series: str = ""
+    repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
     ends: tuple[Attribute, ...] = ()
     summaries: tuple[Summary, ...] = ()
     evened: int = 1
@@ -119,8 +125,10 @@ class Kin:
             "alone": self.alone,
             "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
             "within": list(self.within),
-            # Without series, as tables were written before there were any.
+            # Without these, as tables were written before there were any.
             **({"series": self.series} if self.series else {}),
+            **({"repeats": {name: list(one) for name, one in self.repeats.items()}} if self.repeats else {}),
+            **({"counts": dict(self.counts)} if self.counts else {}),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "moves": [[list(pair) for pair in one] for one in self.moves],
@@ -140,6 +148,7 @@ class Kin:
         if not _FORM.fits(form):
             raise ValueError("it is no description of a table")
         low, high = form["within"]
+        repeats = {name: (table, column) for name, (table, column) in form.get("repeats", {}).items()}
         # Version 0.1.0 knew one map.
         moves = form.get("moves", [form.get("quantiles", [])])
         timed = () if form["when"] is None else Domain.from_json(form["when"]).attributes
@@ -155,6 +164,8 @@ class Kin:
             steps=Steps(timed[0], bool(low)) if timed else None,
             within=(low, high),
             series=form.get("series", ""),
+            repeats=repeats,
+            counts=form.get("counts", {}),
             ends=timed[1:],
             summaries=tuple(
                 SUMMARIES[one["what"]](one["name"], one["column"], tuple(one["values"]))

@@ -14,7 +14,7 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute, bins_of, numbers_of_units, with_name
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.attributes.unmodelled import Identifier
+from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ...common.data.domain import Domain
 from ...common.data.related.steps import FIRST, NONE, Steps
 from ...common.data.rules.condition import Condition
@@ -83,10 +83,13 @@ class Family:
         return {table.name: table for table in self.tables}
 
     def key_columns(self, name: str) -> dict[str, Identifier]:
-        """The columns of a table that hold keys, each with the names that these are."""
+        """The columns of a table that name its rows or those above, each with the names that these are."""
         table = self[name]
         found = {table.key: table.names} if table.key else {}
-        return found | ({table.foreign: self[table.parent].names} if table.foreign else {})
+        found |= {table.foreign: self[table.parent].names} if table.foreign else {}
+        found |= {one: Identifier(one, WHOLE_NUMBERS) for one in table.counts}
+        repeated = ((one, self[above], of) for one, (above, of) in table.repeats.items())
+        return found | {one: above.names for one, above, of in repeated if of == above.key}
 
     def children(self, name: str) -> tuple[Kin, ...]:
         """The tables whose rows belong to those of a table."""
@@ -119,7 +122,14 @@ class Family:
             for _, one in self.summaries_in_release(child.name)
             if table.columns
         ]
-        return (*(one for one in held if one.name not in hidden), *when, *table.ends, *said)
+        own = (*(one for one in held if one.name not in hidden), *when, *table.ends, *said)
+        return (*own, *self._repeated_attributes(name))
+
+    def _repeated_attributes(self, name: str) -> Iterator[Attribute]:
+        """The attributes of columns that repeat what the row above is, if its release holds it."""
+        for column, (above, of) in self[name].repeats.items():
+            shown = (one for one in self.shown_attributes(above) if one.name == of)
+            yield from (with_name(one, column) for one in shown)
 
     def summarised_columns(self, name: str) -> dict[str, Attribute]:
         """The columns of a table of which summaries can speak by codes: all but ends."""

@@ -156,9 +156,11 @@ def _is_consistent(family: Family, place: int) -> bool:
     """Whether a table belongs to one before it, the first to none, and speaks of columns that there are."""
     table, before = family.tables[place], [one.name for one in family.tables[:place]]
     own = {one.name: one.size for one in family.own(table.name)}
-    keys = {one for one in (table.key, table.foreign) if one}
-    consistent = (not table.columns or keys <= {*table.columns}) and all(
-        len(groups) == own[name] for name, groups in table.groups.items()
+    keys = {one for one in (table.key, table.foreign, *table.counts, *table.repeats) if one}
+    consistent = (
+        (not table.columns or keys <= {*table.columns})
+        and all(len(groups) == own[name] for name, groups in table.groups.items())
+        and {above for above, _ in table.repeats.values()} <= {*before}
     )
     if not place:
         return consistent and not (table.parent or table.foreign)

@@ -142,8 +142,27 @@ def _columns(family: Family, part: Part, before: Mapping[str, int]) -> dict[str,
         if table.foreign:
             names = family[table.parent].names.draw(held.parents, 1 + before[table.parent])
             parts[table.foreign] = names[held.parent]
+        parts |= {column: held.places + start for column, start in table.counts.items()}
+        parts |= _repeats_above(family, table, rows, found)
         found[table.name] = parts
     return found
+
+
+def _repeats_above(
+    family: Family, table: Kin, rows: Mapping[str, Rows], found: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Any]]:
+    """The columns of a table that repeat what the row above is, as far as the release holds it.
+
+    Args:
+        family: the tables.
+        table: the table.
+        rows: of it and of the tables above it.
+        found: the columns of the tables above it.
+    """
+    for column, (above, of) in table.repeats.items():
+        if of in found[above]:
+            at = lineage(family, table.name, above, rows)
+            yield column, pd.Series(found[above][of]).take(at).reset_index(drop=True)
 
 
 def _values(

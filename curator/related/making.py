@@ -141,6 +141,8 @@ class RelatedOrder:
                     foreign=one.foreign,
                     ordered=bool(one.order),
                     series=one.series,
+                    repeats=self.tables.repeats_of(one.name),
+                    counts=one.counts,
                     summaries=summaries_of(one),
                     columns=(*one.columns, *self.tables.said_of(one.name)),
                 )

@@ -48,7 +48,7 @@ def infer(
     from .inference import draft_file
 
     if data.is_dir():
-        from .relations import draft_folder, save_folder
+        from .related.relations import draft_folder, save_folder
 
         if out is None:
             raise DataError("out: expected a folder for the drafts of related tables, got none; name one")

@@ -12,7 +12,7 @@ from ...common.errors import DataError
 from ...simulations.tables.frames import DomainLike, Source, read_domain
 from ..related.order import Ordered
 from ..related.public import PublicTables
-from ..related.tables import Raw, Relations, read_tables
+from ..related.tables import NOTHING_IMPLIED, Implied, Raw, Relations, read_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,7 @@ def read_held(
     rng: np.random.Generator,
     drop_incomplete: Collection[str] = (),
     public: Collection[str] = (),
+    implied: Implied = NOTHING_IMPLIED,
 ) -> Held:
     """The tables that parties will hold; see `simulate_people`, and `read_tables` for the generator.
 
@@ -48,7 +49,9 @@ def read_held(
     held = {name: one for name, one in data.items() if name not in known.frames}
     domains = {name: read_domain(one) for name, one in domain.items() if name not in known.frames}
     known = known.listed_in(domains)
-    raw = read_tables(held, known.relations, order, rng, drop_incomplete, known.references, domains)
+    raw = read_tables(
+        *(held, known.relations, order, rng, drop_incomplete, known.references, domains, implied)
+    )
     for table in raw:
         if table.open_columns and table.name not in domain:
             raise DataError(

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
+from ...common.data.related.joint import joint_name
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...curator.releasing.planning.alignment_order import AlignmentOrder
@@ -117,7 +118,9 @@ def planned_tables(
         stated = (table.key, table.owner, table.foreign, table.order or "")
         references = held.public.targets.get(table.name, {})
         more = (said.get(table.name, {}), asked.get(table.name), series.get(table.name, ""))
-        made = PlannedTable(table.name, held.domains.get(table.name), *stated, references, *more)
+        repeats = {column: joint_name(*above) for column, above in table.repeats.items()}
+        domain = held.domains.get(table.name)
+        made = PlannedTable(table.name, domain, *stated, references, *more, repeats, table.counts)
         made.check()
         return made
 

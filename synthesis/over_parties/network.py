@@ -62,7 +62,7 @@ def create_network(
         raise DataError(f"{relations.name}: expected no within over parties, got one; take it out")
     read = read_held(
         *(stated.files, stated.relations, stated.order, stated.domains, np.random.default_rng()),
-        *(stated.drop_incomplete, stated.public),
+        *(stated.drop_incomplete, stated.public, stated.implied_columns),
     )
     holders = Holders.parse(grid, read.raw)
     planned = planned_tables(read, holders, stated.summaries, stated.workload, stated.series)
@@ -101,7 +101,7 @@ def _write(
     sources = []
     for one in tables:
         rows = f"{file_name(one.name)}.csv"
-        frames[one.name][list(one.columns)].to_csv(folder / rows, index=False)
+        frames[one.name][list(one.columns_of_parties)].to_csv(folder / rows, index=False)
         _write_domain(folder, one)
         sources.append(_section(one, {"file": rows}))
     for name in sorted({other for one in tables for other in one.references.values()}):
@@ -128,7 +128,13 @@ def _plan(
     if aligned:
         text += section_of("alignment", {})
     text += "".join(
-        _section(one, {"series": one.series, "summaries": one.summaries, "workload": one.pairs or ()})
+        _section(
+            one,
+            {
+                **{"series": one.series, "repeats": one.repeats, "counts": one.counts},
+                **{"summaries": one.summaries, "workload": one.pairs or ()},
+            },
+        )
         for one in tables.tables
     )
     for name in tables.public:

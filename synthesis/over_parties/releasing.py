@@ -39,7 +39,7 @@ from ...simulations.parties.network import (
 from ...simulations.tables.frames import DomainLike, Source
 from ..bar import console_for
 from ..related.order import Ordered
-from ..related.tables import Pairs, Raw, Relations, Summaries
+from ..related.tables import Implied, Pairs, Raw, Relations, Summaries
 from ..unfinished import Forgotten
 from .held import read_held
 from .holders import Holders, parties_of, planned_tables
@@ -54,6 +54,8 @@ def simulate_people(
     domain: Mapping[str, DomainLike],
     order: Mapping[str, Ordered] | None = None,
     series: Mapping[str, str] | None = None,
+    repeats: Relations | None = None,
+    counts: Mapping[str, Mapping[str, int]] | None = None,
     drop_incomplete: Collection[str] = (),
     public: Collection[str] = (),
     summaries: Summaries | None = None,
@@ -77,6 +79,8 @@ def simulate_people(
         domain: one for each table but those of keys alone, on which parties agreed.
         order: see `synthesize`.
         series: see `synthesize`.
+        repeats: see `synthesize`; parties need not hold such columns.
+        counts: see `synthesize`; as `repeats`.
         drop_incomplete: tables whose rows without a key, a parent or a value of the order are left out.
         public: tables that everybody may see; parties hold columns that refer to them, and the curator the
             tables.
@@ -94,7 +98,8 @@ def simulate_people(
     """
     stream = Forgotten().stream(seed)
     rng = stream.child("order of rows").generator()
-    held = read_held(data, relations, order or {}, domain, rng, drop_incomplete, public)
+    implied = Implied(repeats or {}, counts or {})
+    held = read_held(data, relations, order or {}, domain, rng, drop_incomplete, public, implied)
     raw = held.raw
     if isinstance(holders, str):
         holders = Holders.parse(holders, raw)

@@ -83,4 +83,6 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         storage=raw.storage,
         summaries=raw.summaries,
         within=raw.within,
+        repeats=raw.repeats,
+        counts=raw.counts,
     )

@@ -59,6 +59,14 @@ def places_in_order(
     return np.lexsort((*keys, parent))
 
 
+def in_counted_order(rows: pd.DataFrame, counts: str) -> pd.DataFrame:
+    """Rows in the order of the column that counts those of each parent, theirs at equal times, too."""
+    column = rows[counts]
+    written = _is_written(column)
+    numbers = _numbers_in(_texts(column)) if written else column.to_numpy(np.float64, na_value=np.nan)
+    return rows.iloc[np.argsort(numbers, kind="stable")].reset_index(drop=True)
+
+
 def has_order(rows: pd.DataFrame, order: str, known: Domain | None = None) -> NDArray[np.bool_]:
     """Whether each row has a value of the order, shape (N,); see `places_in_order`."""
     return _read(rows[order], _attribute(order, known))[1]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import check_name
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
+from ...common.data.related.repeats import Above, repeated_columns, table_and_column
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.people.files import check_file_names
@@ -22,7 +23,7 @@ from ...curator.results.storage import Storage
 from ...simulations.tables.frames import Source
 from .complete import with_keys_read, without_incomplete
 from .frames import frame_of
-from .order import Ordered, places_in_order
+from .order import Ordered, in_counted_order, places_in_order
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
@@ -34,8 +35,23 @@ Pairs = Mapping[str, Sequence[Sequence[str]]]
 """For a table that belongs to another, the pairs of columns that matter."""
 
 
+@dataclass(frozen=True)
+class Implied:
+    """Columns that nobody has to count, since they follow from the rows above and the order.
+
+    Attributes:
+        repeats: for some tables, columns that repeat what the row above is = the table above, or
+            "table.column" where the column has another name there.
+        counts: for some tables, columns that count the rows of each parent = the first number.
+    """
+
+    repeats: Relations = field(default_factory=dict)
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
 _NO_REFERENCES: Mapping[str, Sequence[CategoricalAttribute]] = MappingProxyType({})
 _NO_DOMAINS: Mapping[str, Domain] = MappingProxyType({})
+NOTHING_IMPLIED = Implied()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +77,8 @@ class Raw:
         pairs: the pairs of columns that its release is asked for; empty for all.
         references: its columns that hold keys of public tables.
         everybody: whether each row of the parent has one at least, as its parent was made of its rows.
+        repeats: columns that repeat what the row above is = the table above, and its column.
+        counts: columns that count the rows of each parent = the first number.
     """
 
     name: str
@@ -80,6 +98,8 @@ class Raw:
     pairs: tuple[tuple[str, str], ...] = ()
     references: tuple[CategoricalAttribute, ...] = ()
     everybody: bool = False
+    repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def open_columns(self) -> list[str]:
@@ -105,6 +125,7 @@ def read_tables(
     drop_incomplete: Collection[str] = (),
     references: Mapping[str, Sequence[CategoricalAttribute]] = _NO_REFERENCES,
     domains: Mapping[str, Domain] = _NO_DOMAINS,
+    implied: Implied = NOTHING_IMPLIED,
 ) -> tuple[Raw, ...]:
     """The tables, each after its parent.
 
@@ -116,6 +137,7 @@ def read_tables(
         drop_incomplete: the tables whose rows without a key, a parent or a value of the order are left out.
         references: for some tables, their columns that hold keys of public ones.
         domains: what columns hold, of tables of which it is known; orders are read so.
+        implied: columns that follow from others, which no release has to count.
 
     Raises:
         DataError: a name is unknown, the tables are no tree, or a key is missing, stands twice or is unknown.
@@ -126,11 +148,12 @@ def read_tables(
         raise DataError(
             f"drop_incomplete: expected names of tables, got {unknown[0]!r}{hint(unknown[0], data)}; fix it"
         )
-    if unknown := [name for name in order if name not in links]:
-        raise DataError(
-            f"order: expected tables that belong to another, got {unknown[0]!r}{hint(unknown[0], links)}; "
-            "order these alone"
-        )
+    for what, of_some in (("order", order), ("repeats", implied.repeats), ("counts", implied.counts)):
+        if unknown := [name for name in of_some if name not in links]:
+            raise DataError(
+                f"{what}: expected tables that belong to another, got {unknown[0]!r}"
+                f"{hint(unknown[0], links)}; state it of these alone"
+            )
     named, keys = _in_order(data, links), _keys(links)
     frames = {name: frame_of(name, data[name]) for name in named}
     found: dict[str, Raw] = {}
@@ -140,8 +163,14 @@ def read_tables(
         foreign = link.foreign if link else ""
         listed = references.get(name, ())
         public = [one.name for one in listed]
-        ordered = order.get(name)
+        ordered, counts = order.get(name), implied.counts.get(name, {})
+        stated = implied.repeats.get(name, {})
+        repeats = repeated_columns(f"repeats of {name!r}", stated, _line(found, link)) if stated else {}
+        follow = [*repeats, *counts]
         _check_columns(name, rows, key, link, ordered, public)
+        _check_following(name, rows, follow, [key, foreign, *public], domains.get(name))
+        for column in counts:
+            rows, ordered = in_counted_order(rows, column), ordered or True
         rows = with_keys_read(rows, key, foreign, found[link.parent].keys if link else pd.Index([]), listed)
         if name in drop_incomplete:
             rows = without_incomplete(
@@ -166,7 +195,7 @@ def read_tables(
         rows = rows.iloc[places].reset_index(drop=True)
         found[name] = Raw(
             name,
-            rows[[column for column in rows.columns if column not in (key, foreign)]],
+            rows[[column for column in rows.columns if column not in (key, foreign, *follow)]],
             parent,
             tuple(map(str, rows.columns)),
             storage,
@@ -176,8 +205,43 @@ def read_tables(
             foreign=foreign,
             order="" if ordered is True else ordered,
             references=tuple(listed),
+            repeats=repeats,
+            counts=counts,
         )
     return tuple(found.values())
+
+
+def _line(above: Mapping[str, Raw], link: Link | None) -> list[Above]:
+    """The tables to which the rows of a table belong, the nearest first."""
+    found, name = list[Above](), link.parent if link else ""
+    while name:
+        held = above[name]
+        columns = [one for one in held.columns if one not in held.counts]
+        found.append(Above(name, held.key, held.foreign, columns, held.repeats))
+        name = held.owner
+    return found
+
+
+def _check_following(
+    name: str, rows: pd.DataFrame, follow: Sequence[str], bound: Sequence[str], domain: Domain | None
+) -> None:
+    """Refuses columns that repeat or count where there are none, or that are something else, too."""
+    for column in follow:
+        if column not in rows.columns:
+            raise DataError(
+                f"repeats and counts of {name!r}: expected columns of it, got "
+                f"{column!r}{hint(column, map(str, rows.columns))}; fix it"
+            )
+        if column in bound or follow.count(column) > 1:
+            raise DataError(
+                f"repeats and counts of {name!r}: expected a column that is nothing else, got {column!r}; "
+                "leave it out"
+            )
+        if domain is not None and column in domain.columns:
+            raise DataError(
+                f"repeats and counts of {name!r}: expected no attribute {column!r} in its domain, since it "
+                "follows from other columns, found it; take it out of the domain"
+            )
 
 
 def check_table_names(data: Mapping[str, Source]) -> None:
@@ -259,13 +323,13 @@ def parent_and_key(stated: str, foreign: str, data: Mapping[str, Source]) -> tup
     Raises:
         DataError: there is no such table.
     """
-    parent = max((one for one in data if f"{stated}.".startswith(f"{one}.")), key=len, default="")
+    parent, key = table_and_column(stated, data)
     if not parent:
         raise DataError(
             f"relations: expected one of the tables beside {foreign!r}, got {stated!r}{hint(stated, data)}; "
             "add it, or fix the name"
         )
-    return parent, stated[len(parent) + 1 :] or foreign
+    return parent, key or foreign
 
 
 def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str]:

@@ -267,6 +267,8 @@ def test_a_synthesizer_has_the_parameters_of_synthesize_for_one_table_of_one_row
         "relations",
         "order",
         "series",
+        "repeats",
+        "counts",
         "within",
         "drop_incomplete",
         "summaries",

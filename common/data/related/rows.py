@@ -39,6 +39,12 @@ class Rows:
         return np.append(True, self.parent[1:] != self.parent[:-1])[: len(self)]
 
     @cached_property
+    def places(self) -> Codes:
+        """The place of each row among those of its parent, from 0 on, shape (N,)."""
+        starts = np.flatnonzero(self.first)
+        return np.arange(len(self)) - np.repeat(starts, np.diff(np.append(starts, len(self))))
+
+    @cached_property
     def numbers(self) -> Codes:
         """The number of rows of each parent, shape (parents,)."""
         return np.bincount(self.parent, minlength=self.parents).astype(np.int64)

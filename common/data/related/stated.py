@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from ...errors import DataError
 from ...forms.tables import Key, MapOf
-from ...forms.values import Text, Truth
+from ...forms.values import Text, Truth, whole
 from ..attributes.attribute import Attribute
 from ..attributes.categorical import CategoricalAttribute
 from ..domain import Domain
@@ -28,6 +28,19 @@ TABLE_KEYS: Mapping[str, Key] = {
     "public": Key(Truth(), "Whether everybody may see its rows as they are; others may refer to its key."),
 }
 """The keys of a section."""
+
+
+IMPLIED_KEYS: Mapping[str, Key] = {
+    "repeats": Key(
+        MapOf(COLUMN),
+        'Columns that repeat the row above = its table: { id = "patients", sex = "patients.gender" }.',
+    ),
+    "counts": Key(
+        MapOf(whole(0, 1)),
+        "Columns that count the rows of each parent = the first number, 0 or 1: { line = 1 } of an order.",
+    ),
+}
+"""Keys of columns that follow from rows above and from the order, for those who make a release."""
 
 
 def without_public(

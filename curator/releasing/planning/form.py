@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....common.data.related.stated import COLUMN, TABLE_KEYS
+from ....common.data.related.stated import COLUMN, IMPLIED_KEYS, TABLE_KEYS
 from ....common.errors import MosaicError
 from ....common.forms.options import keys_of
 from ....common.forms.several import TEXTS, Either, ListOf
@@ -37,6 +37,7 @@ _TABLE = Table(
     {
         **TABLE_KEYS,
         "file": Key(Text(), "With public: the file of its rows, such as wards.csv."),
+        **IMPLIED_KEYS,
         "series": Key(
             COLUMN,
             "Column of categories, such as a test: what follows what is kept within rows of one value of it.",

@@ -11,6 +11,7 @@ from ....common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ....common.data.domain import Domain
 from ....common.data.related.joint import joint_name
 from ....common.data.related.keys import without_keys
+from ....common.data.related.repeats import Above, repeated_columns
 from ....common.data.related.series import check_series
 from ....common.data.related.stated import StatedTable, without_public
 from ....common.errors import DataError
@@ -29,11 +30,15 @@ class PlannedTable(StatedTable):
         summaries: columns of the parent, by name, that say something of its rows of this table, as stated.
         pairs: the pairs of columns that its release is asked for, as stated; None for all.
         series: column that says which rows of a parent are one series; empty for all of them.
+        repeats: columns that repeat what the row above is = its table, or "table.column".
+        counts: columns that count the rows of each parent = the first number.
     """
 
     summaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pairs: Sequence[Sequence[str]] | None = None
     series: str = ""
+    repeats: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def check(self, file: str = "plan") -> None:
         """Refuses what cannot be released over parties.
@@ -68,8 +73,13 @@ class PlannedTable(StatedTable):
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of the synthetic table, keys first."""
-        held = () if self.domain is None else self.domain.columns
-        return tuple(dict.fromkeys((*self.keys, *held)))
+        return tuple(dict.fromkeys((*self.columns_of_parties, *self.repeats, *self.counts)))
+
+    @property
+    def columns_of_parties(self) -> tuple[str, ...]:
+        """The columns that a party has to hold, keys first."""
+        own = () if self.domain is None else self.domain.columns
+        return tuple(dict.fromkeys((*self.keys, *own)))
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,8 @@ class PlannedTables:
                     summaries=one.get("summaries", {}),
                     pairs=one.get("workload"),
                     series=one.get("series", ""),
+                    repeats=one.get("repeats", {}),
+                    counts=one.get("counts", {}),
                 )
                 for name, one in of_people.items()
             ]
@@ -159,6 +171,21 @@ class PlannedTables:
                     f"party {party!r}: expected the columns of {', '.join(self.holds[party])}, as holds in "
                     "the plan says, got those of other tables; fix the plan"
                 )
+
+    def repeats_of(self, table: str) -> dict[str, tuple[str, str]]:
+        """The columns of a table that repeat what the row above is = the table above, and its column.
+
+        Raises:
+            DataError: there is none such above.
+        """
+        named = {one.name: one for one in self.tables}
+        line, name = list[Above](), named[table].parent
+        while name:
+            one = named[name]
+            line.append(Above(name, one.key, one.foreign, one.columns_of_parties, self.repeats_of(name)))
+            name = one.parent
+        where = f"plan: repeats of [tables.{table}]"
+        return repeated_columns(where, named[table].repeats, line) if named[table].repeats else {}
 
     def said_of(self, table: str) -> tuple[str, ...]:
         """The columns of a table that say something of its rows below."""

@@ -9,7 +9,7 @@ import pytest
 from dpmosaic.common.data.attributes.unmodelled import UUIDS
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.drafting.relations import Link, draft_folder, save_folder
+from dpmosaic.party.drafting.related.relations import Link, draft_folder, save_folder
 from dpmosaic.synthesis.relations_file import read_relations
 
 PATIENTS = pd.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "f"]})
@@ -222,7 +222,7 @@ def test_what_comes_after_another_column_is_no_order(folder):
 
 
 @pytest.mark.parametrize("start", [0, 1])
-def test_a_column_that_counts_the_rows_of_each_row_above_is_their_order(folder, start):
+def test_a_column_that_counts_the_rows_of_each_row_above_is_counted_anew(folder, start):
     rng = np.random.default_rng(4)
     numbers = rng.integers(1, 6, 40)
     lines = pd.DataFrame({"stay_id": np.repeat(np.arange(10, 50), numbers)})
@@ -231,10 +231,39 @@ def test_a_column_that_counts_the_rows_of_each_row_above_is_their_order(folder, 
     pd.DataFrame({"stay_id": range(10, 50), "patient_id": 1}).to_csv(folder / "stays.csv", index=False)
     lines.sample(frac=1, random_state=1).to_csv(folder / "lines.csv", index=False)
     (drafted,) = (table for table in draft_folder(folder) if table.name == "lines")
-    assert drafted.order == "line"
-    held = (drafted.draft["line"][key] for key in ("type", "min", "max", "bins"))
-    assert [*held] == ["numeric", start, start + numbers.max() - 1, numbers.max()]
-    assert 'order = "line"' in drafted.section()
+    assert (drafted.order, drafted.counts) == ("", {"line": start})
+    assert [*drafted.draft.entries] == ["of_day"]
+    assert f"counts = {{ line = {start} }}" in drafted.section()
+
+
+def test_a_count_is_no_count_of_rows_that_are_in_another_order_of_time(folder):
+    rng = np.random.default_rng(4)
+    lines = pd.DataFrame({"stay_id": np.repeat(np.arange(10, 50), 5), "line": np.tile(np.arange(1, 6), 40)})
+    days = pd.to_timedelta(rng.permuted(np.tile(np.arange(5), (40, 1)), axis=1).ravel(), "D")
+    pd.DataFrame({"stay_id": range(10, 50), "patient_id": 1}).to_csv(folder / "stays.csv", index=False)
+    for shift, counts in ((days, {}), (pd.to_timedelta(lines["line"], "D"), {"line": 1})):
+        lines.assign(when=pd.Timestamp("2024-03-01") + shift).to_csv(folder / "lines.csv", index=False)
+        (drafted,) = (table for table in draft_folder(folder) if table.name == "lines")
+        assert (drafted.order, drafted.counts) == ("when", counts)
+
+
+def test_columns_that_are_the_same_in_a_row_above_repeat_it(folder):
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"patient_id": range(60), "sex": rng.choice(["f", "m"], 60), "born": 1950})
+    stays = pd.DataFrame({"stay_id": range(100, 200), "patient_id": rng.integers(0, 60, 100)})
+    stays = stays.merge(people[["patient_id", "sex"]], on="patient_id")
+    stays["born"] = 1950 + rng.integers(0, 2, 100)
+    codes = stays.loc[rng.integers(0, 100, 300)].assign(code=rng.choice(["x", "y"], 300))
+    # Written as another type: a missing cell makes floats of whole numbers.
+    codes["patient_id"] = codes["patient_id"].astype(float)
+    for name, rows in {"patients": people, "stays": stays, "codes": codes}.items():
+        rows.to_csv(folder / f"{name}.csv", index=False)
+    drafted = {table.name: table for table in draft_folder(folder)}
+    assert drafted["patients"].repeats == {}
+    assert drafted["stays"].repeats == {"sex": "patients"}
+    assert drafted["codes"].repeats == {"patient_id": "stays", "sex": "stays", "born": "stays"}
+    assert [*drafted["codes"].draft.entries] == ["code"]
+    assert 'repeats = { patient_id = "stays"' in drafted["codes"].section()
 
 
 def test_suggestions_of_a_table_are_kept_and_name_no_key(folder, tmp_path):

@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.dates import BinnedTimes
-from ...common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
-from ...common.data.domain_files.reading import read_entry
-from ...common.errors import DataError
-from ...common.files.writing import write_text
-from ...common.forms.toml_file import as_toml, section_of, toml_key
-from ..sources.source import SUFFIXES, FileSource, suffix_of
-from ..sources.sql import as_key
-from .draft import Draft, names_in
-from .following import columns_around, dates_of
-from .inference import draft_rows
-from .profile import Rows
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.dates import BinnedTimes
+from ....common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
+from ....common.data.domain_files.reading import read_entry
+from ....common.errors import DataError
+from ....common.files.writing import write_text
+from ....common.forms.toml_file import as_toml, section_of, toml_key
+from ...sources.source import SUFFIXES, FileSource, suffix_of
+from ...sources.sql import as_key
+from ..draft import Draft, names_in
+from ..following import columns_around, dates_of
+from ..inference import draft_rows
+from ..profile import Rows
+from .implied import counts_of, repeats_of
 
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, and between\n"
@@ -38,8 +40,7 @@ _IS_NAMED_A_KEY = re.compile(r"[\W_][iI][dD]$|[a-z]I[dD]$")
 _BOUNDS_SAMPLE = 50_000
 """Columns between which rows lie are looked for in so many rows."""
 
-_COUNTED = 0.999
-"""Share of parents whose rows a column counts one by one."""
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 _MOST_STRAYS = 0.5
 """Share of rows without a key of the other table up to which a table may belong to it."""
@@ -74,7 +75,8 @@ class Drafted:
         links: to the table to which it belongs, and then to those that it refers to beside.
         inward: columns that hold keys of other rows of the table, such as those of managers.
         within: columns of the table to which it belongs between which its order lies; empty for no bound.
-        places: column that counts the rows of each row above, such as the lines of an order; empty for none.
+        repeats: columns that repeat what the row above is = its table.
+        counts: columns that count the rows of each row above = the first number.
     """
 
     name: str
@@ -84,7 +86,8 @@ class Drafted:
     links: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
     within: tuple[str, str] = ("", "")
-    places: str = ""
+    repeats: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def parent(self) -> str:
@@ -101,11 +104,8 @@ class Drafted:
 
     @property
     def order(self) -> str:
-        """The column by which its rows are in order; empty if there is none.
-
-        The first one of dates that comes after no other, or the one that counts its rows.
-        """
-        return (self._first("date", "datetime", "timestamp") or self.places) if self.links else ""
+        """The first column of dates that comes after no other, by which its rows are in order; or empty."""
+        return self._first("date", "datetime", "timestamp") if self.links else ""
 
     @cached_property
     def dates(self) -> Mapping[str, BinnedTimes]:
@@ -118,7 +118,7 @@ class Drafted:
         return {} if self.draft is None else self.draft.entries
 
     def section(self) -> str:
-        """Its entry in a file of relations; dates or places are its order, and numbers may be."""
+        """Its entry in a file of relations; dates are its order, and numbers may be."""
         stated = {
             "file": self.file,
             "domain": f"{self.name}.json" if self.has_domain else "",
@@ -129,13 +129,24 @@ class Drafted:
             "drop_incomplete": any(one.strays for one in self.links),
             "order": self.order,
             "within": list(self.within) if any(self.within) else [],
+            "repeats": self.repeats,
+            "counts": self.counts,
         }
         written = section_of(toml_key(self.name), stated)
         if self.draft is None:
             return f"{written.rstrip()}\n# public = true  # if everybody may see its rows as they are\n"
-        if self.links and not stated["order"] and (number := self._first("numeric")):
+        if self.links and not (stated["order"] or self.counts) and (number := self._first("numeric")):
             return f"{written.rstrip()}\n# order = {as_toml(number)}  # if rows are in order by it\n"
         return written
+
+    def without(self, repeats: Mapping[str, str] = _NONE, counts: Mapping[str, int] = _NONE) -> Drafted:
+        """The table whose relations state these columns, in place of its domain."""
+        assert self.draft is not None
+        gone = {*repeats, *counts}
+        entries = {name: entry for name, entry in self.draft.entries.items() if name not in gone}
+        rules = [rule for rule in self.draft.suggested_rules if not names_in(rule) & gone]
+        draft = replace(self.draft, entries=entries, suggested_rules=rules)
+        return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
 
     def notes(self) -> Iterator[str]:
         """What its owner should know before a release, who alone may see it."""
@@ -215,13 +226,29 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         rules = [rule for rule in draft.suggested_rules if not names_in(rule) & binding]
         draft = replace(draft, entries=entries, suggested_rules=rules)
         table = Drafted(name, source.name, rows[name], draft, own, inward)
-        found.append(table if table.order or not own else _with_places(table, draft, source))
+        found.append(_with_implied(table, sources, links) if own else table)
     drafts = {one.name: one for one in found}
     bound = [
         replace(one, within=_within(one, drafts[one.parent], sources)) if one.order in one.dates else one
         for one in found
     ]
     return tuple(sorted(bound, key=lambda one: len(_above(links, one.name))))
+
+
+def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapping[str, Link]) -> Drafted:
+    """A table without the columns that follow from the rows above and the order; its relations state them."""
+    source, line, name = sources[table.name], list[tuple[str, FileSource, str, str]](), table.name
+    while name in links:
+        link = links[name]
+        name = link.parent
+        line.append((name, sources[name], link.key, links[name].foreign if name in links else ""))
+    foreign = table.links[0].foreign
+    bound = {*(one.foreign for one in table.links), *table.inward}
+    columns = [one for one in source.columns() if one not in bound]
+    table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
+    assert table.draft is not None
+    order = table.dates.get(table.order)
+    return table.without(counts=dict(counts_of(source, foreign, table.draft.entries, order)))
 
 
 def _within(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> tuple[str, str]:
@@ -286,35 +313,6 @@ def _inward(source: FileSource, keys: set[str], others: set[str], most: float) -
         if column not in keys | others and _IS_NAMED_A_KEY.search(column):
             if any(_strays(source, column, source, key) <= most for key in keys):
                 yield column
-
-
-def _with_places(table: Drafted, draft: Draft, source: FileSource) -> Drafted:
-    """A table with the column that counts the rows of each row above one by one, if there is one."""
-    columns = source.columns()
-    parent = f"c{columns.index(table.links[0].foreign)}"
-    for name, entry in draft.entries.items():
-        if not isinstance(entry, Mapping) or not _are_whole(entry):
-            continue
-        most, least, counted = _ask(
-            source,
-            "SELECT max(n), min(low), avg((high = low + n - 1 AND different = n AND low IN (0, 1))::DOUBLE) "
-            "FROM (SELECT count(*) AS n, min(place) AS low, max(place) AS high, count(DISTINCT place) AS "
-            f"different FROM (SELECT {parent} AS parent, TRY_CAST(c{columns.index(name)} AS BIGINT) AS place "
-            "FROM file) GROUP BY parent)",
-        )
-        if most > 1 and counted >= _COUNTED:
-            bounds = {"min": int(least), "max": int(least + most - 1), "bins": int(most)}
-            entry = {"type": "numeric", **bounds, "nullable": False, "integer": True, "reviewed": False}
-            rules = [rule for rule in draft.suggested_rules if name not in names_in(rule)]
-            draft = replace(draft, entries={**draft.entries, name: entry}, suggested_rules=rules)
-            return replace(table, draft=draft, places=name)
-    return table
-
-
-def _are_whole(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry is of whole numbers."""
-    listed = entry["type"] == "categorical" and all(isinstance(one, int) for one in entry["categories"])
-    return listed or entry["type"] == "codes" or bool(entry.get("integer"))
 
 
 def save_folder(tables: Sequence[Drafted], out: Path) -> Path:
