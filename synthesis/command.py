@@ -251,6 +251,7 @@ def synthesize(
                     "repeats": stated.repeats or None,
                     "counts": stated.counts or None,
                     "within": stated.within,
+                    "near": stated.near or None,
                     "drop_incomplete": drop_incomplete or stated.drop_incomplete,
                     "public": sorted(stated.public),
                     "workload": stated.workload or workload,

@@ -39,6 +39,7 @@ class Stated:
     relations: Relations | None
     order: Ordered | Mapping[str, Ordered] | None
     within: Mapping[str, tuple[str | None, str | None]]
+    near: Mapping[str, str]
     summaries: Summaries
     pairs: Pairs
     per_person: Sequence[str]
@@ -76,8 +77,8 @@ def release_people(
     elif stated.public:
         raise DataError("public: expected several tables by name beside it, got one; leave it out")
     tables, domains = _read(held_by_people, stated, public, rng)
-    tables = with_bounds(with_summaries(tables, stated.summaries), stated.within)
-    for note in notes_on_bounds(tables, stated.within):
+    tables = with_bounds(with_summaries(tables, stated.summaries), stated.within, stated.near)
+    for note in notes_on_bounds(tables, {*stated.within, *stated.near}):
         warnings.warn(note, MosaicWarning, stacklevel=3)
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)
@@ -96,6 +97,7 @@ def release_people(
                 tuple(stated.per_person),
                 # Without these, as it was named before there were any.
                 *([series] if series else []),
+                *([stated.near] if stated.near else []),
                 *([stated.implied] if stated.implied != Implied() else []),
             )
         ),

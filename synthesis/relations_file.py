@@ -34,6 +34,10 @@ _TABLE = Table(
         "within": Key(
             ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'
         ),
+        "near": Key(
+            Text(),
+            "Column of the other table near to which rows begin, before or after it, such as a first day.",
+        ),
         "series": Key(
             Text(),
             "Column of categories, such as a test: what follows what is kept within rows of one value of it.",
@@ -71,6 +75,7 @@ class Stated:
         domains: see there.
         summaries: see there.
         within: see there.
+        near: see there.
         workload: see there.
         series: see there.
         repeats: see there.
@@ -85,6 +90,7 @@ class Stated:
     domains: Mapping[str, Path | Mapping[str, Any]] = field(default_factory=dict)
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    near: Mapping[str, str] = field(default_factory=dict)
     workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     series: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -124,6 +130,7 @@ def read_relations(path: Path, folder: Path) -> Stated:
         {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
         {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
         {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
+        {name: entry["near"] for name, entry in content.items() if "near" in entry},
         {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
         {name: entry["series"] for name, entry in content.items() if "series" in entry},
         {name: entry["repeats"] for name, entry in content.items() if "repeats" in entry},

@@ -70,6 +70,7 @@ def synthesize(
     repeats: Relations | None = ...,
     counts: Mapping[str, Mapping[str, int]] | None = ...,
     within: Mapping[str, tuple[str | None, str | None]] | None = ...,
+    near: Mapping[str, str] | None = ...,
     drop_incomplete: bool | Collection[str] = ...,
     summaries: Summaries | None = ...,
     workload: Pairs | None = ...,
@@ -147,6 +148,7 @@ def synthesize(
     repeats: Relations | None = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
+    near: Mapping[str, str] | None = None,
     drop_incomplete: bool | Collection[str] = False,
     summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
@@ -211,6 +213,8 @@ def synthesize(
             with the first number, 0 or 1: {"items": {"line": 1}}. Synthetic rows are counted anew.
         within: with relations, the columns of the other table between which the order of the rows lies, such
             as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
+        near: with relations, the column of the other table from which the first row is counted, where rows
+            may lie before it, too, such as {"visits": "enrolled"}: visits of a study begin some days before.
         drop_incomplete: with a key or relations, whether rows without a key, a parent or a value of the order
             are left out, of all tables or of those that are named; by default they are refused.
         summaries: with relations, what a row says of the rows that belong to it, as a new column, with which
@@ -289,7 +293,7 @@ def synthesize(
         {
             **{"key": key, "relations": relations, "public": public, "order": order, "series": series},
             **{"within": within, "drop_incomplete": drop_incomplete, "summaries": summaries},
-            **{"repeats": repeats, "counts": counts},
+            **{"near": near, "repeats": repeats, "counts": counts},
             **{"per_person": per_person, "releases": releases, "continues": continues, "domain": domain},
             **{"adjacency": adjacency, "mechanism": mechanism, "time_limit": time_limit, "rules": rules},
             **{"target": target, "workload": workload, "seed": seed, "header": header},
@@ -334,7 +338,7 @@ def synthesize(
             **{"key": key, "relations": relations, "order": order, "per_person": per_person},
             **{"series": series, "public": [*public]},
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
-            **{"within": within or {}, "summaries": summaries or {}, "pairs": pairs},
+            **{"within": within or {}, "near": near or {}, "summaries": summaries or {}, "pairs": pairs},
         }
         implied = Implied(*compose_texts([repeats or {}, counts or {}]))
         stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
@@ -354,13 +358,14 @@ def synthesize(
         or per_person
         or summaries is not None
         or within is not None
+        or near is not None
         or drop_incomplete
         or public
         or _sharing("", releases, until, continues)
     ):
         raise DataError(
-            "order, series, repeats, counts, within, drop_incomplete, public, summaries, per_person and "
-            "releases: expected a key or relations beside them, got none; name these"
+            "order, series, repeats, counts, within, near, drop_incomplete, public, summaries, per_person "
+            "and releases: expected a key or relations beside them, got none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(

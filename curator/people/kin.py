@@ -19,7 +19,7 @@ from ...common.privacy.cost import WEIGHT_PARTS
 from ..results.storage import Storage
 from .summaries import SUMMARIES, Summary
 
-_LATER = ("pattern", "alone", "series", "repeats", "counts", "quantiles", "moves")
+_LATER = ("pattern", "alone", "series", "near", "repeats", "counts", "quantiles", "moves")
 """Entries that tables of earlier versions lack."""
 
 _SUMMARY = {"what": Choice(tuple(SUMMARIES)), "name": Text(), "column": Text(), "values": TEXTS}
@@ -34,6 +34,7 @@ _ENTRIES: Mapping[str, Form] = {
     "alone": Truth(),
     "when": Anything(),
     "within": TEXTS,
+    "near": Text(),
     "series": Text(),
     "repeats": MapOf(TEXTS),
     "counts": MapOf(whole(0, 1)),
@@ -63,6 +64,7 @@ class Kin:
         alone: whether a parent has one row at most, so that none is before it.
         steps: where in time, or on another scale, they are; None if there is no such column.
         within: columns of the parent between which the order lies; empty for no bound.
+        near: column of the parent from which first rows are counted, before or after it; empty for none.
         series: its column that says which rows of a parent are one series; empty for all of them.
         repeats: columns that repeat what the row above is = the table above, and its column.
         counts: columns that count the rows of each parent = the first number.
@@ -86,6 +88,7 @@ class Kin:
     alone: bool = False
     steps: Steps | None = None
     within: tuple[str, str] = ("", "")
+    near: str = ""
     series: str = ""
     repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -126,6 +129,7 @@ class Kin:
             "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
             "within": list(self.within),
             # Without these, as tables were written before there were any.
+            **({"near": self.near} if self.near else {}),
             **({"series": self.series} if self.series else {}),
             **({"repeats": {name: list(one) for name, one in self.repeats.items()}} if self.repeats else {}),
             **({"counts": dict(self.counts)} if self.counts else {}),
@@ -148,6 +152,7 @@ class Kin:
         if not _FORM.fits(form):
             raise ValueError("it is no description of a table")
         low, high = form["within"]
+        near = form.get("near", "")
         repeats = {name: (table, column) for name, (table, column) in form.get("repeats", {}).items()}
         # Version 0.1.0 knew one map.
         moves = form.get("moves", [form.get("quantiles", [])])
@@ -161,8 +166,9 @@ class Kin:
             foreign=form["foreign"],
             ordered=form["ordered"],
             alone=form.get("alone", False),
-            steps=Steps(timed[0], bool(low)) if timed else None,
+            steps=Steps(timed[0], bool(low or near), bool(near)) if timed else None,
             within=(low, high),
+            near=near,
             series=form.get("series", ""),
             repeats=repeats,
             counts=form.get("counts", {}),

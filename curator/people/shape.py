@@ -280,6 +280,23 @@ def bounds_of(
     return low, high
 
 
+def beginnings_of(
+    table: Kin, parents: pd.DataFrame | None, parent: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """From where first rows are counted, shape (N,); None if it is the scale of the order itself.
+
+    Args:
+        table: the table.
+        parents: see `bounds_of`.
+        parent: see `bounds_of`.
+    """
+    name = table.within[0] or table.near
+    if table.steps is None or parents is None or not name:
+        return None
+    begun: NDArray[np.float64] = numbers_on(table.steps, parents[name], table.steps.units.ends[0])[parent]
+    return begun
+
+
 def numbers_on(steps: Steps, column: pd.Series, missing: float) -> NDArray[np.float64]:
     """The cells of a column on the scale of an order, shape (N,).
 

@@ -169,7 +169,7 @@ def _is_consistent(family: Family, place: int) -> bool:
     above = {one.name: one for one in family.own(table.parent)}
     number = bins_of(above[number_name(table.name)])
     shown = {one.name for one in family.shown_attributes(table.parent)}
-    return consistent and number is not None and {*table.within} <= {"", *shown}
+    return consistent and number is not None and {*table.within, table.near} <= {"", *shown}
 
 
 def lines_of(rows: pd.DataFrame, domain: Domain | None, spreadsheet_safe: bool) -> Iterator[memoryview]:

@@ -26,7 +26,7 @@ from .drawing.quantiles import Bounds, map_to_quantiles
 from .drawing.rhythms import in_rhythm
 from .kin import Kin
 from .rows import lineage, of_people, people_in_parts
-from .shape import Family, bounds_of
+from .shape import Family, beginnings_of, bounds_of
 
 
 class Part(NamedTuple):
@@ -108,7 +108,7 @@ def times_of(
     found = []
     for part in parts_of(family, needed, stream):
         above = None
-        if any(table.within):
+        if any((*table.within, table.near)):
             held = {one: of for one, of in part.rows.items() if one != name}
             above = _columns(family, Part(held, part.stream), dict.fromkeys(held, 0))[table.parent]
         found.append(_times(family, table, part.rows, above, part.stream.child("values", name).generator()))
@@ -216,12 +216,14 @@ def _times(
     """The values of the order of a table's rows, and between what they lie; see `_values`."""
     assert table.steps is not None
     held = rows[table.name]
-    parents = None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+    named = filter(None, {*table.within, table.near})
+    parents = None if above is None else pd.DataFrame({name: above[name] for name in named})
     bounds = bounds_of(table, parents, held.parent)
     codes = held.codes[table.steps.attribute.name]
     places = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
     first, span = places
-    values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+    begun = beginnings_of(table, parents, held.parent)
+    values = table.steps.values(codes, held.first, (first, span), rng, *bounds, begun)
     values = map_to_quantiles(values, held, table, bounds)
     return in_rhythm(values, held, table, bounds, rng), bounds
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ _BOTH = 0.99
 
 _NARROW_GAPS = 0.5
 """Gaps spread at most so much as the dates do: then they say more of a row."""
+
+_NARROWER = 0.8
+"""First rows after a date of the row above spread at most so much as they do by themselves."""
 
 _NARROWEST_GAPS = 0.05
 """If they spread no more than this, one date may be before the other or after it."""
@@ -78,28 +81,53 @@ def dates_of(attributes: Mapping[str, Attribute]) -> dict[str, BinnedTimes]:
     return {one.name: one for one in islice(plain, _MOST_DATE_COLUMNS)}
 
 
+class Around(NamedTuple):
+    """Columns of the table above by which the dates of its rows lie; each empty if there is none.
+
+    Attributes:
+        low: the last one before them.
+        high: the first one after them.
+        near: one from which first rows are counted, before or after it, if `low` is empty.
+    """
+
+    low: str = ""
+    high: str = ""
+    near: str = ""
+
+
+NOWHERE = Around()
+
+
 def columns_around(
     order: BinnedTimes,
     when: NDArray[Any],
+    parent: NDArray[Any],
     above: Mapping[str, BinnedTimes],
     others: Mapping[str, NDArray[Any]],
-) -> tuple[str, str]:
-    """Between which columns of the table above dates lie in nearly all rows; empty for no bound.
+) -> Around:
+    """By which columns of the table above dates lie in nearly all rows.
 
-    Of several the nearest. The one before them is in nearly all rows, and mostly near: one from which they
-    are as far as from each other says little of when they are.
+    Of several the nearest. The one before them is in nearly all rows, and mostly near to the first row of its
+    own row: one from which these are as far as from each other says little of when they are. One that may
+    be after them, too, is very near.
 
     Args:
         order: the dates.
         when: their raw values in a sample of rows, shape (N,).
+        parent: the key of the row above of each, shape (N,).
         above: columns of the table above.
-        others: their raw values in the parent of each row, shape (N,) for each.
+        others: their raw values in the row above of each, shape (N,) for each.
     """
     counted = order.moments.unit_numbers
     times = _times(order, when)
     known = ~np.isnat(times)
+    _, place = np.unique([str(one) for one in parent], return_inverse=True)
+    in_order = np.lexsort((times, ~known, place))
+    first = np.zeros(len(times), dtype=np.bool_)
+    first[in_order[np.append(True, np.diff(place[in_order]) > 0)[: len(times)]]] = True
     low: dict[str, float] = {}
     high: dict[str, float] = {}
+    near: dict[str, float] = {}
     for name, one in above.items():
         other = _times(one, others[name])
         both = known & ~np.isnat(other)
@@ -107,12 +135,17 @@ def columns_around(
             continue
         units = counted(times[both])
         gaps = units - counted(other[both])
-        near = both.sum() >= _BOTH * known.sum() and _spread(gaps) <= _NARROW_GAPS * _spread(units)
-        if near and (gaps >= 0).mean() >= _SHARE_FOLLOWING:
+        begins = first[both]
+        spread, whole = _spread(gaps[begins]), _spread(units[begins])
+        held = both.sum() >= _BOTH * known.sum() and begins.sum() >= _FEWEST_WITH_BOTH
+        if held and spread <= _NARROWER * whole and (gaps >= 0).mean() >= _SHARE_FOLLOWING:
             low[name] = float(np.median(gaps))
         elif (gaps <= 0).mean() >= _SHARE_FOLLOWING:
             high[name] = float(np.median(-gaps))
-    return min(low, key=low.__getitem__, default=""), min(high, key=high.__getitem__, default="")
+        elif held and spread <= _NARROWEST_GAPS * whole:
+            near[name] = spread
+    found = [min(one, key=one.__getitem__, default="") for one in (low, high, near)]
+    return Around(found[0], found[1], "" if found[0] else found[2])
 
 
 def _times(attribute: BinnedTimes, cells: NDArray[Any]) -> Times:

@@ -208,10 +208,16 @@ class Rows:
         for name, place in self.places.items():
             yield self._profile(name, place, str(kinds[place]), blanks)
 
-    def sample(self, count: int) -> dict[str, NDArray[np.object_]]:
-        """The cells of every n-th row as texts, by column; None where they are missing."""
+    def sample(self, count: int, of: str = "") -> dict[str, NDArray[np.object_]]:
+        """The cells of about so many rows as texts, by column; None where they are missing.
+
+        Args:
+            count: how many, if there are so many.
+            of: column of which rows of one value are all taken, or none of them; empty for every n-th row.
+        """
         step = max(1, -(-self.count // count))
-        return self._texts([*self.places], f"WHERE rowid % {step} = 0")
+        drawn = f"hash({as_key(f'c{self.places[of]}')})" if of else "rowid"
+        return self._texts([*self.places], f"WHERE {drawn} % {step} = 0")
 
     def cells_of_keys(self, key: str, keys: NDArray[np.object_]) -> dict[str, NDArray[np.object_]]:
         """The cells of the row of each of these keys as `sample` gives them; None for a key of no row."""

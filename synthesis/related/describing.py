@@ -28,7 +28,7 @@ from ...curator.certificates.certificate import Certificate
 from ...curator.people.certificate import OF_COLUMNS, Spent, of_people, part_of
 from ...curator.people.modelling import numbers_rho
 from ...curator.people.numbers_of_rows import ROW_CLASSES, classes_of, number_of_rows
-from ...curator.people.shape import Family, bounds_of, number_name
+from ...curator.people.shape import Family, beginnings_of, number_name
 from ...curator.people.summaries import EndOf
 from ...curator.releasing.release import ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encode_frame
@@ -354,10 +354,10 @@ class Describing:
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
             # A column of the parent that no release holds bounds nothing.
             known = {one.name for one in self._family.shown_attributes(raw.owner)}
-            low, high = (one if one in known else "" for one in raw.within)
-            steps = Steps(domain[raw.order], bool(low))
-            kin = replace(kin, steps=steps, within=(low, high))
-            begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
+            low, high, near = (one if one in known else "" for one in (*raw.within, raw.near))
+            steps = Steps(domain[raw.order], bool(low or near), bool(near))
+            kin = replace(kin, steps=steps, within=(low, high), near=near)
+            begun = beginnings_of(kin, self._raw[raw.owner].rows, raw.parent)
             values = steps.when.within(cells_of(domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)

@@ -83,6 +83,7 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         storage=raw.storage,
         summaries=raw.summaries,
         within=raw.within,
+        near=raw.near,
         repeats=raw.repeats,
         counts=raw.counts,
     )

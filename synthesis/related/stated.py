@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,12 +55,14 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
 
 
 def with_bounds(
-    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+    tables: tuple[Raw, ...],
+    within: Mapping[str, tuple[str | None, str | None]],
+    near: Mapping[str, str],
 ) -> tuple[Raw, ...]:
-    """The tables with the columns of their parents between which their order lies.
+    """The tables with the columns of their parents by which their order lies.
 
     Raises:
-        DataError: a table has no column of an order, or its parent no such column.
+        DataError: a table has no column of an order, or its parent no such column; or both say when.
     """
     named = {raw.name: raw for raw in tables}
     for name, stated in within.items():
@@ -69,20 +71,16 @@ def with_bounds(
                 f"within of {name!r}: expected two columns or None, such as ('born', 'died'), got another; "
                 "name both"
             )
-        low, high = stated
-        if name not in named or not named[name].order:
+        low, high = _of_parent("within", name, stated, named)
+        named[name] = replace(named[name], within=(low, high))
+    for name, column in near.items():
+        if name in named and named[name].within[0]:
             raise DataError(
-                f"within: expected tables with a column of their order, got {name!r}{hint(name, named)}; "
-                "name the order, or leave it out"
+                f"near of {name!r}: expected no column beside the first one in within, before which no row "
+                "lies, got one; leave one of the two out"
             )
-        held = list(map(str, named[named[name].owner].rows.columns))
-        for column in filter(None, (low, high)):
-            if column not in held:
-                raise DataError(
-                    f"within of {name!r}: expected a column of {named[name].owner!r}, got "
-                    f"{column!r}{hint(column, held)}; fix it"
-                )
-        named[name] = replace(named[name], within=(low or "", high or ""))
+        (begun,) = _of_parent("near", name, (column,), named)
+        named[name] = replace(named[name], near=begun)
     for raw in named.values():
         times = [one.name for one in raw.summaries if isinstance(one, TimeTo)]
         if times and not raw.within[0] and not holds_numbers(raw.rows[str(raw.order)]):
@@ -93,13 +91,37 @@ def with_bounds(
     return tuple(named.values())
 
 
-def notes_on_bounds(
-    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
-) -> Iterator[str]:
-    """What to ask of tables in order of time whose parents are so, too, and of which no bounds are stated."""
+def _of_parent(what: str, name: str, columns: Sequence[str | None], named: Mapping[str, Raw]) -> list[str]:
+    """Columns of the parent of a table that has a column of its order; empty for None.
+
+    Raises:
+        DataError: the table has no such order, or its parent no such column.
+    """
+    if name not in named or not named[name].order:
+        raise DataError(
+            f"{what}: expected tables with a column of their order, got {name!r}{hint(name, named)}; "
+            "name the order, or leave it out"
+        )
+    held = list(map(str, named[named[name].owner].rows.columns))
+    for column in filter(None, columns):
+        if column not in held:
+            raise DataError(
+                f"{what} of {name!r}: expected a column of {named[name].owner!r}, got "
+                f"{column!r}{hint(column, held)}; fix it"
+            )
+    return [column or "" for column in columns]
+
+
+def notes_on_bounds(tables: tuple[Raw, ...], stated: Collection[str]) -> Iterator[str]:
+    """What to ask of tables in order of time whose parents are so, too, and of which nothing says when.
+
+    Args:
+        tables: the tables.
+        stated: names of those of which bounds are stated.
+    """
     timed = {one.name: one for one in tables if one.order and not holds_numbers(one.rows[one.order])}
     for raw in timed.values():
-        if raw.owner in timed and raw.name not in within:
+        if raw.owner in timed and raw.name not in stated:
             above = timed[raw.owner].order
             yield (
                 f"{raw.name}: its rows are in order by {raw.order!r}, those of {raw.owner!r} by {above!r}, "

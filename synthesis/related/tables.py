@@ -73,6 +73,7 @@ class Raw:
             their order means nothing.
         summaries: what a row of the parent says of its rows.
         within: columns of the parent between which the order lies; empty for no bound.
+        near: column of the parent from which first rows are counted, before or after it; empty for none.
         series: column that says which rows of a parent are one series; empty for all of them.
         pairs: the pairs of columns that its release is asked for; empty for all.
         references: its columns that hold keys of public tables.
@@ -94,6 +95,7 @@ class Raw:
     order: str | None = None
     summaries: tuple[Summary, ...] = ()
     within: tuple[str, str] = ("", "")
+    near: str = ""
     series: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
     references: tuple[CategoricalAttribute, ...] = ()

@@ -270,6 +270,7 @@ def test_a_synthesizer_has_the_parameters_of_synthesize_for_one_table_of_one_row
         "repeats",
         "counts",
         "within",
+        "near",
         "drop_incomplete",
         "summaries",
         "per_person",

@@ -53,10 +53,12 @@ class Steps:
     Attributes:
         when: the column of the order: numbers with bounds, dates or timestamps.
         since: whether the parent has a column of its beginning.
+        near: whether rows may also lie before it.
     """
 
     when: Attribute
     since: bool = False
+    near: bool = False
 
     def __post_init__(self) -> None:
         check_order(self.when)
@@ -86,6 +88,8 @@ class Steps:
     @cached_property
     def firsts(self) -> Numbers:
         """Edges of the bins of first values, or of what lies before them."""
+        if self.near:
+            return np.concatenate([-self.gaps[:0:-1], self.gaps]) * self.unit
         if self.since:
             return self.gaps * self.unit
         cells = np.unique(np.concatenate([self.units.cells[:, 0], [self._high + self.unit]]))
@@ -186,6 +190,7 @@ class Steps:
         rng: np.random.Generator,
         low: Numbers | None = None,
         high: Numbers | None = None,
+        begun: Numbers | None = None,
     ) -> Numbers:
         """Values whose codes these are, drawn from their bins; multiples of the unit, within the bounds.
 
@@ -200,6 +205,7 @@ class Steps:
             low: no row lies before, shape (N,), the same for rows of one parent; by default the column's
                 bounds.
             high: no row lies after, as `low`.
+            begun: the beginning of the parent of each row, as `low`, if it is known.
         """
         starts = np.flatnonzero(first)
         if not len(starts):
@@ -211,8 +217,8 @@ class Steps:
         least = np.full(len(starts), self._low) if low is None else np.maximum(low[starts], self._low)
         most = np.full(len(starts), self._high) if high is None else np.minimum(high[starts], self._high)
         begin = _inside(self.firsts / self.unit, begins, rng) * self.unit
-        if self.since and low is not None:
-            begin = begin + low[starts]
+        if self.since and begun is not None:
+            begin = begin + begun[starts]
         begin = np.clip(begin, least, np.maximum(most, least))
         steps = np.where(first, 0.0, _inside(self.gaps, np.maximum(codes - 1, 0), rng))
         total = np.add.reduceat(steps, starts)

@@ -99,6 +99,8 @@ def with_quantiles(
 ) -> Kin:
     """A table that knows where drawn values of its order move to, as far as noise does not explain it.
 
+    Those near to a column of the parent stay: where they are follows from that.
+
     Args:
         table: the table.
         values: drawn ones of its order, shape (rows,).
@@ -109,7 +111,7 @@ def with_quantiles(
     """
     evidence = release.published.evidence
     known = None if evidence is None or table.steps is None else evidence.known.get((table.steps.when.name,))
-    if known is None or evidence is None or table.steps is None:
+    if known is None or evidence is None or table.steps is None or table.near:
         return table
     starts = table.steps.units.cells[:, 0].astype(np.float64)
     low, high = (float(end) for end in table.steps.units.ends)

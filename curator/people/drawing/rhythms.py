@@ -21,8 +21,9 @@ _SHIFTS = np.array([0, 1, -1, 2, -2, 3, -3])
 def in_rhythm(values: Numbers, held: Rows, table: Kin, bounds: Bounds, rng: np.random.Generator) -> Numbers:
     """Values of the order, at the days of the week and the times of day that the order's column has.
 
-    All rows of a parent move by the same number of days, so that what lies between them stays. Then each row
-    moves within its day: the order of all times of day stays, and with it that of the rows.
+    All rows of a parent move by the same number of days, so that what lies between them stays; those near to
+    a column of it do not. Then each row moves within its day: the order of all times of day stays, and with
+    it that of the rows.
 
     Args:
         values: multiples of the unit within the bounds, shape (rows,).
@@ -40,7 +41,7 @@ def in_rhythm(values: Numbers, held: Rows, table: Kin, bounds: Bounds, rng: np.r
         for bound, end in zip(bounds, (low, high), strict=True)
     )
     day = DAY / pace.unit
-    if pace.rhythm.weekdays:
+    if pace.rhythm.weekdays and not table.near:
         values = values + day * _days_moved(values, held, pace, least, most, rng)
     if day > 1:
         values = _within_days(values, held, pace, day, rng)

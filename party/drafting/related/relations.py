@@ -22,14 +22,14 @@ from ....common.forms.toml_file import as_toml, section_of, toml_key
 from ...sources.source import SUFFIXES, FileSource, suffix_of
 from ...sources.sql import as_key
 from ..draft import Draft, names_in
-from ..following import columns_around, dates_of
+from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_rows
 from ..profile import Rows
 from .implied import counts_of, repeats_of
 
 _HEAD = (
-    "# Drafted from private rows: which column is whose key, by which one rows are in order, and between\n"
-    "# which of the table above they lie. Review it.\n"
+    "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
+    "# the table above they lie, and which columns follow from it. Review it.\n"
     "# A table belongs to the one nearest to it; one table, that of people, belongs to none.\n"
 )
 
@@ -74,7 +74,7 @@ class Drafted:
         draft: of its columns; None if others refer to it, and none belongs to it.
         links: to the table to which it belongs, and then to those that it refers to beside.
         inward: columns that hold keys of other rows of the table, such as those of managers.
-        within: columns of the table to which it belongs between which its order lies; empty for no bound.
+        around: columns of the table to which it belongs by which its order lies.
         repeats: columns that repeat what the row above is = its table.
         counts: columns that count the rows of each row above = the first number.
     """
@@ -85,7 +85,7 @@ class Drafted:
     draft: Draft | None
     links: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
-    within: tuple[str, str] = ("", "")
+    around: Around = NOWHERE
     repeats: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -128,7 +128,8 @@ class Drafted:
             },
             "drop_incomplete": any(one.strays for one in self.links),
             "order": self.order,
-            "within": list(self.within) if any(self.within) else [],
+            "within": [self.around.low, self.around.high] if any(self.around[:2]) else [],
+            "near": self.around.near,
             "repeats": self.repeats,
             "counts": self.counts,
         }
@@ -229,7 +230,7 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         found.append(_with_implied(table, sources, links) if own else table)
     drafts = {one.name: one for one in found}
     bound = [
-        replace(one, within=_within(one, drafts[one.parent], sources)) if one.order in one.dates else one
+        replace(one, around=_around(one, drafts[one.parent], sources)) if one.order in one.dates else one
         for one in found
     ]
     return tuple(sorted(bound, key=lambda one: len(_above(links, one.name))))
@@ -251,18 +252,18 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
     return table.without(counts=dict(counts_of(source, foreign, table.draft.entries, order)))
 
 
-def _within(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> tuple[str, str]:
-    """Columns of the table above between which the order of a table lies; empty for no bound."""
+def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> Around:
+    """Columns of the table above by which the order of a table lies."""
     link, order, above = table.links[0], table.dates[table.order], parent.dates
     if not above:
-        return "", ""
+        return NOWHERE
     child = Rows.of(sources[table.name], {link.foreign, order.name})
     with child.connection:
-        cells = child.sample(_BOUNDS_SAMPLE)
+        cells = child.sample(_BOUNDS_SAMPLE, link.foreign)
     rows = Rows.of(sources[parent.name], {link.key, *above})
     with rows.connection:
         others = rows.cells_of_keys(link.key, cells[link.foreign])
-    return columns_around(order, cells[order.name], above, others)
+    return columns_around(order, cells[order.name], cells[link.foreign], above, others)
 
 
 def _links(

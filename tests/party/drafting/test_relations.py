@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.data.attributes.unmodelled import UUIDS
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.party.drafting.following import Around
 from dpmosaic.party.drafting.related.relations import Link, draft_folder, save_folder
 from dpmosaic.synthesis.relations_file import read_relations
 
@@ -209,7 +210,7 @@ def test_rows_that_lie_in_the_time_of_the_row_above_get_its_columns_as_bounds(tm
     stated = read_relations(save_folder(drafted, tmp_path / "drafts"), tmp_path)
     assert stated.within == {"tests": ("admitted", "left")}
     write(tests.assign(taken=rng.permutation(taken)), tmp_path / f"tests{suffix}")
-    assert [table.within for table in draft_folder(tmp_path)] == [("", ""), ("", "")]
+    assert [table.around for table in draft_folder(tmp_path)] == [Around(), Around()]
 
 
 def test_what_comes_after_another_column_is_no_order(folder):
