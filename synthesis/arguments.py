@@ -66,6 +66,8 @@ _KINDS: Mapping[str, tuple[Fits, str]] = {
     "order": (_either(_ORDER, _by_table(_ORDER)), "a column, True, or one of these for each table"),
     "series": (_either(_of(str), _by_table(_of(str))), "a column, or one for each table"),
     "near": (_by_table(_of(str)), 'such as {"visits": "enrolled"}'),
+    "rising": (_by_table(_list_of_texts), 'such as {"visits": ["age"]}'),
+    "once": (_by_table(_list_of_texts), 'such as {"visits": ["visit"]}'),
     "repeats": (_by_table(_by_table(_of(str))), 'such as {"stays": {"sex": "patients"}}'),
     "counts": (_by_table(_by_table(whole(0, 1).fits)), 'such as {"items": {"line": 1}}'),
     "within": (_by_table(_bound), 'such as {"stays": ("born", "died")}'),

@@ -252,6 +252,8 @@ def synthesize(
                     "counts": stated.counts or None,
                     "within": stated.within,
                     "near": stated.near or None,
+                    "rising": stated.rising or None,
+                    "once": stated.once or None,
                     "drop_incomplete": drop_incomplete or stated.drop_incomplete,
                     "public": sorted(stated.public),
                     "workload": stated.workload or workload,

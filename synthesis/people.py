@@ -27,7 +27,14 @@ from .related.keys import with_patterns
 from .related.making import release_tables
 from .related.order import Ordered
 from .related.public import PublicTables, without_described
-from .related.stated import notes_on_bounds, with_bounds, with_pairs, with_series, with_summaries
+from .related.stated import (
+    notes_on_bounds,
+    with_bounds,
+    with_courses,
+    with_pairs,
+    with_series,
+    with_summaries,
+)
 from .related.tables import Implied, Pairs, Raw, Relations, Summaries, read_tables
 
 
@@ -40,6 +47,8 @@ class Stated:
     order: Ordered | Mapping[str, Ordered] | None
     within: Mapping[str, tuple[str | None, str | None]]
     near: Mapping[str, str]
+    rising: Mapping[str, Sequence[str]]
+    once: Mapping[str, Sequence[str]]
     summaries: Summaries
     pairs: Pairs
     per_person: Sequence[str]
@@ -80,6 +89,7 @@ def release_people(
     tables = with_bounds(with_summaries(tables, stated.summaries), stated.within, stated.near)
     for note in notes_on_bounds(tables, {*stated.within, *stated.near}):
         warnings.warn(note, MosaicWarning, stacklevel=3)
+    tables = with_courses(tables, stated.rising, stated.once, domains)
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)
     named = {
@@ -98,6 +108,7 @@ def release_people(
                 # Without these, as it was named before there were any.
                 *([series] if series else []),
                 *([stated.near] if stated.near else []),
+                *([{"rising": stated.rising, "once": stated.once}] if stated.rising or stated.once else []),
                 *([stated.implied] if stated.implied != Implied() else []),
             )
         ),

@@ -11,7 +11,7 @@ from ..common.data.domain import read_form
 from ..common.data.domain_files.others import tables_of_sdv
 from ..common.data.related.stated import IMPLIED_KEYS
 from ..common.errors import DataError
-from ..common.forms.several import Either, ListOf
+from ..common.forms.several import TEXTS, Either, ListOf
 from ..common.forms.tables import Key, MapOf, Table
 from ..common.forms.toml_file import read_by_form
 from ..common.forms.values import Scalar, Text, Truth
@@ -41,6 +41,13 @@ _TABLE = Table(
         "series": Key(
             Text(),
             "Column of categories, such as a test: what follows what is kept within rows of one value of it.",
+        ),
+        "rising": Key(
+            TEXTS,
+            "Columns of which no row has less than the one before: numbers, or categories in their order.",
+        ),
+        "once": Key(
+            TEXTS, "Columns of which no two rows of a parent have the same: categories, or that of the order."
         ),
         **IMPLIED_KEYS,
         "workload": Key(
@@ -76,6 +83,8 @@ class Stated:
         summaries: see there.
         within: see there.
         near: see there.
+        rising: see there.
+        once: see there.
         workload: see there.
         series: see there.
         repeats: see there.
@@ -91,6 +100,8 @@ class Stated:
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     near: Mapping[str, str] = field(default_factory=dict)
+    rising: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    once: Mapping[str, Sequence[str]] = field(default_factory=dict)
     workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     series: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -131,6 +142,10 @@ def read_relations(path: Path, folder: Path) -> Stated:
         {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
         {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
         {name: entry["near"] for name, entry in content.items() if "near" in entry},
+        *(
+            {name: tuple(entry[what]) for name, entry in content.items() if what in entry}
+            for what in ("rising", "once")
+        ),
         {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
         {name: entry["series"] for name, entry in content.items() if "series" in entry},
         {name: entry["repeats"] for name, entry in content.items() if "repeats" in entry},

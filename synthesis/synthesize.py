@@ -71,6 +71,8 @@ def synthesize(
     counts: Mapping[str, Mapping[str, int]] | None = ...,
     within: Mapping[str, tuple[str | None, str | None]] | None = ...,
     near: Mapping[str, str] | None = ...,
+    rising: Mapping[str, Sequence[str]] | None = ...,
+    once: Mapping[str, Sequence[str]] | None = ...,
     drop_incomplete: bool | Collection[str] = ...,
     summaries: Summaries | None = ...,
     workload: Pairs | None = ...,
@@ -149,6 +151,8 @@ def synthesize(
     counts: Mapping[str, Mapping[str, int]] | None = None,
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
     near: Mapping[str, str] | None = None,
+    rising: Mapping[str, Sequence[str]] | None = None,
+    once: Mapping[str, Sequence[str]] | None = None,
     drop_incomplete: bool | Collection[str] = False,
     summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
@@ -206,6 +210,10 @@ def synthesize(
             categories that says which one a row is of: what follows what is then kept within a series, for
             all columns but this one and the order. With relations, this for each such table: {"observations":
             "test"}.
+        rising: with relations, columns of which no row has less than the one before, for tables whose rows
+            have an order: numbers, or categories in the order of the domain: {"visits": ["age", "visit"]}.
+        once: with relations, columns of which no two rows of a row above have the same: categories, such as
+            the visits of a plan, or that of the order, such as the year of a panel.
         repeats: with relations, columns that repeat what the row above is, and are filled in from it:
             {"stays": {"sex": "patients"}}, or "patients.gender" if the column has another name there; keys
             of tables further above, too.
@@ -293,7 +301,7 @@ def synthesize(
         {
             **{"key": key, "relations": relations, "public": public, "order": order, "series": series},
             **{"within": within, "drop_incomplete": drop_incomplete, "summaries": summaries},
-            **{"near": near, "repeats": repeats, "counts": counts},
+            **{"near": near, "rising": rising, "once": once, "repeats": repeats, "counts": counts},
             **{"per_person": per_person, "releases": releases, "continues": continues, "domain": domain},
             **{"adjacency": adjacency, "mechanism": mechanism, "time_limit": time_limit, "rules": rules},
             **{"target": target, "workload": workload, "seed": seed, "header": header},
@@ -339,6 +347,7 @@ def synthesize(
             **{"series": series, "public": [*public]},
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "near": near or {}, "summaries": summaries or {}, "pairs": pairs},
+            **{"rising": rising or {}, "once": once or {}},
         }
         implied = Implied(*compose_texts([repeats or {}, counts or {}]))
         stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
@@ -359,13 +368,15 @@ def synthesize(
         or summaries is not None
         or within is not None
         or near is not None
+        or rising is not None
+        or once is not None
         or drop_incomplete
         or public
         or _sharing("", releases, until, continues)
     ):
         raise DataError(
-            "order, series, repeats, counts, within, near, drop_incomplete, public, summaries, per_person "
-            "and releases: expected a key or relations beside them, got none; name these"
+            "order, series, repeats, counts, within, near, rising, once, drop_incomplete, public, summaries, "
+            "per_person and releases: expected a key or relations beside them, got none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(

@@ -17,6 +17,7 @@ from ...common.privacy.cost import WEIGHT_PARTS
 from ...common.processes.blocks import made_in_order
 from ..analysis.release import Release
 from ..mechanisms.parts.fitted import FittedModel
+from .drawing.between import kept_between
 from .drawing.children import Model, begin, begin_given_times
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
 from .drawing.numbers import margins_of, move_numbers, shrink_tail
@@ -58,14 +59,16 @@ def drawn_rows(
             numbers, above, table.evened, margins_of(family, table.name, rows, release), rng
         )
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
+        numbers = np.minimum(numbers, _most_rows(table))
         rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
         rows[table.name] = draw_table(family, table.name, rows, release.model, numbers, rng)
         if table.steps is not None:
             family, rows[table.name] = _settle_in_time(family, table.name, rows, release, stream, rng)
-        drawn = summaries_kept(family, table.name, rows[table.name], parents, rng)
+        drawn = kept_between(table, rows[table.name], rng)
+        drawn = summaries_kept(family, table.name, drawn, parents, rng)
         if table.domain is not None:
             drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
-        rows[table.name] = drawn
+        rows[table.name] = kept_between(table, drawn, rng)
     return family, rows
 
 
@@ -174,6 +177,14 @@ def numbers_of(
     assert domain is not None
     found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
     return found
+
+
+def _most_rows(table: Kin) -> int:
+    """How many rows a parent can have at most, if each has another category of some column."""
+    held = (
+        () if table.domain is None else [table.domain[one].size for one in table.once if one in table.domain]
+    )
+    return min(held, default=np.iinfo(np.int64).max)
 
 
 def _with_numbers(family: Family, child: Kin, parents: Rows, numbers: NDArray[np.int64]) -> Rows:

@@ -19,7 +19,7 @@ from ...common.privacy.cost import WEIGHT_PARTS
 from ..results.storage import Storage
 from .summaries import SUMMARIES, Summary
 
-_LATER = ("pattern", "alone", "series", "near", "repeats", "counts", "quantiles", "moves")
+_LATER = ("pattern", "alone", "series", "near", "rising", "once", "repeats", "counts", "quantiles", "moves")
 """Entries that tables of earlier versions lack."""
 
 _SUMMARY = {"what": Choice(tuple(SUMMARIES)), "name": Text(), "column": Text(), "values": TEXTS}
@@ -35,6 +35,8 @@ _ENTRIES: Mapping[str, Form] = {
     "when": Anything(),
     "within": TEXTS,
     "near": Text(),
+    "rising": TEXTS,
+    "once": TEXTS,
     "series": Text(),
     "repeats": MapOf(TEXTS),
     "counts": MapOf(whole(0, 1)),
@@ -66,6 +68,8 @@ class Kin:
         within: columns of the parent between which the order lies; empty for no bound.
         near: column of the parent from which first rows are counted, before or after it; empty for none.
         series: its column that says which rows of a parent are one series; empty for all of them.
+        rising: columns of which no row of a parent has less than the one before.
+        once: columns of which no two rows of a parent have the same value: of categories, or the order.
         repeats: columns that repeat what the row above is = the table above, and its column.
         counts: columns that count the rows of each parent = the first number.
         ends: columns that come after the order, each after those that it counts from; the domain has how far.
@@ -90,6 +94,8 @@ class Kin:
     within: tuple[str, str] = ("", "")
     near: str = ""
     series: str = ""
+    rising: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
     repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     ends: tuple[Attribute, ...] = ()
@@ -131,6 +137,8 @@ class Kin:
             # Without these, as tables were written before there were any.
             **({"near": self.near} if self.near else {}),
             **({"series": self.series} if self.series else {}),
+            **({"rising": list(self.rising)} if self.rising else {}),
+            **({"once": list(self.once)} if self.once else {}),
             **({"repeats": {name: list(one) for name, one in self.repeats.items()}} if self.repeats else {}),
             **({"counts": dict(self.counts)} if self.counts else {}),
             "summaries": [summary.to_json() for summary in self.summaries],
@@ -170,6 +178,8 @@ class Kin:
             within=(low, high),
             near=near,
             series=form.get("series", ""),
+            rising=tuple(form.get("rising", ())),
+            once=tuple(form.get("once", ())),
             repeats=repeats,
             counts=form.get("counts", {}),
             ends=timed[1:],

@@ -237,7 +237,43 @@ class Family:
             first.insert(0, (steps.attribute, [FIRST]))
         kept = () if own is None else own.rules
         attributes = (*(column.attribute for column in columns), *self.counted_attributes(name))
-        return Domain(attributes, rules=(*kept, *together(first), *together(later), *_both(first, later)))
+        between = self._between_rows(name)
+        none_before = (*together(first), *together(later), *_both(first, later))
+        return Domain(attributes, rules=(*kept, *between, *none_before))
+
+    def _between_rows(self, name: str) -> Iterator[Impossible]:
+        """Rules that no row has less than the one before where columns rise, or the same where it is once."""
+        table = self[name]
+        own = {one.name: one for one in self.own(name)}
+        for column in self.columns(name):
+            attribute = own.get(column.source) if column.before else None
+            rises, once = (column.source in listed for listed in (table.rising, table.once))
+            if attribute is None or not (rises or (once and column.groups is None)):
+                continue
+            assert isinstance(column.attribute, CategoricalAttribute)
+            groups = column.groups or tuple(range(attribute.size))
+            for group, before in enumerate(column.attribute.categories[: max(groups) + 1]):
+                condition = _less(attribute, groups.index(group), rises, once)
+                if condition is not None:
+                    yield Impossible((Condition(column.attribute.name, (before,)), condition))
+
+
+def _less(attribute: Attribute, least: int, rises: bool, once: bool) -> Condition | None:
+    """The condition of what cannot follow a row with this code or a larger one; None if all can.
+
+    Args:
+        attribute: the column.
+        least: the code.
+        rises: whether no row has less than the one before.
+        once: whether none has the same, if the code stands for one value.
+    """
+    if isinstance(attribute, CategoricalAttribute):
+        listed = attribute.categories[: least if rises else 0]
+        listed = (*listed, *(attribute.categories[least : least + 1] if once else ()))
+        return Condition(attribute.name, listed) if listed else None
+    if isinstance(attribute, NumericAttribute) and least < len(attribute.cells) and least:
+        return Condition(attribute.name, compared=(("below", float(attribute.reach[least, 0])),))
+    return None
 
 
 def number_name(child: str) -> str:

@@ -21,6 +21,7 @@ from ...common.data.table import Table
 from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
+from .drawing.between import apart
 from .drawing.keeping import rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
 from .drawing.rhythms import in_rhythm
@@ -192,18 +193,27 @@ def _values(
         kept = [name for name in table.domain.names if name not in hidden]
         if kept:
             domain = replace(table.domain.project(kept), unmodelled=table.domain.unmodelled)
-            parts |= {
-                str(name): cells
-                for name, cells in typed_frame(
-                    Table.from_codes(domain, held.codes), domain.columns, rng
-                ).items()
-            }
+            made = typed_frame(Table.from_codes(domain, held.codes), domain.columns, rng)
+            parts |= {str(name): cells for name, cells in made.items()}
+            for name in {*table.rising}.intersection(kept):
+                parts[name] = _rising(parts[name], held)
         else:
             named = table.domain.identifiers
             parts |= {one.name: typed_column(table.domain, one.name, one.draw(len(held))) for one in named}
     if above is not None:
         above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
+
+
+def _rising(cells: pd.Series, held: Rows) -> pd.Series:
+    """Numbers that do not fall from row to row of a parent, also within a bin; missing ones stay."""
+    if not pd.api.types.is_numeric_dtype(cells.dtype):
+        return cells
+    known = np.flatnonzero(cells.notna())
+    order = np.lexsort((cells.iloc[known].to_numpy(np.float64), held.parent[known]))
+    found = cells.copy()
+    found.iloc[known] = cells.iloc[known[order]].to_numpy()
+    return found
 
 
 def _times(
@@ -225,7 +235,12 @@ def _times(
     begun = beginnings_of(table, parents, held.parent)
     values = table.steps.values(codes, held.first, (first, span), rng, *bounds, begun)
     values = map_to_quantiles(values, held, table, bounds)
-    return in_rhythm(values, held, table, bounds, rng), bounds
+    values = in_rhythm(values, held, table, bounds, rng)
+    if table.steps.when.name in table.once and len(values):
+        high = table.steps.units.ends[1]
+        most = np.full(len(values), high) if bounds[1] is None else np.minimum(bounds[1], high)
+        values = apart(values, held, table.steps.unit, most)
+    return values, bounds
 
 
 def _ends(

@@ -84,6 +84,8 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         summaries=raw.summaries,
         within=raw.within,
         near=raw.near,
+        rising=raw.rising,
+        once=raw.once,
         repeats=raw.repeats,
         counts=raw.counts,
     )

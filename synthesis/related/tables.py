@@ -78,6 +78,8 @@ class Raw:
         pairs: the pairs of columns that its release is asked for; empty for all.
         references: its columns that hold keys of public tables.
         everybody: whether each row of the parent has one at least, as its parent was made of its rows.
+        rising: columns of which no row of a parent has less than the one before.
+        once: columns of which no two rows of a parent have the same value.
         repeats: columns that repeat what the row above is = the table above, and its column.
         counts: columns that count the rows of each parent = the first number.
     """
@@ -100,6 +102,8 @@ class Raw:
     pairs: tuple[tuple[str, str], ...] = ()
     references: tuple[CategoricalAttribute, ...] = ()
     everybody: bool = False
+    rising: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
     repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 

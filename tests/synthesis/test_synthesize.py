@@ -271,6 +271,8 @@ def test_a_synthesizer_has_the_parameters_of_synthesize_for_one_table_of_one_row
         "counts",
         "within",
         "near",
+        "rising",
+        "once",
         "drop_incomplete",
         "summaries",
         "per_person",

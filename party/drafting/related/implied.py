@@ -6,18 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-import numpy as np
-
 from ....common.data.attributes.dates import BinnedTimes
-from ....common.data.values import blank_texts
 from ...sources.source import FileSource
 from ...sources.sql import as_key
+from .courses import InOrder
 
 _AGREEING = 0.999
 """Share of the rows in which a column is what it seems to be."""
-
-_IN_ORDER_SAMPLE = 200_000
-"""Rows in which the order by a count and that by a date are compared."""
 
 Line = Sequence[tuple[str, FileSource, str, str]]
 """The tables to which rows belong, the nearest first: name, source, key, and column of the next one's key."""
@@ -91,24 +86,9 @@ def counts_of(
                 "FROM file) GROUP BY parent)",
             )
         if found["most"][0] > 1 and found["counted"][0] >= _AGREEING:
-            if order is None or _is_in_order(source, parent, place, order):
+            counted = InOrder.of(source, foreign, order, [name]) if order else None
+            if counted is None or counted.never_falls(counted.numbers(name)):
                 yield name, int(found["first"][0])
-
-
-def _is_in_order(source: FileSource, parent: str, place: str, order: BinnedTimes) -> bool:
-    """Whether rows that are in the order of a count are in that of dates, too."""
-    date = f"c{source.columns().index(order.name)}::VARCHAR"
-    with closing(source.connect()) as connection:
-        cells = source.query(
-            connection,
-            f"SELECT parent, place, date FROM (SELECT {parent}::VARCHAR AS parent, {place} AS place, {date} "
-            f"AS date FROM file LIMIT {_IN_ORDER_SAMPLE}) ORDER BY parent, place",
-        )
-    held, texts = (np.ma.filled(cells[one].astype(object), None) for one in ("parent", "date"))
-    times, unread = order.moments.read(order.name, blank_texts(texts, order.missing))
-    known = ~(np.isnat(times) | unread)
-    both = known[1:] & known[:-1] & (held[1:] == held[:-1])
-    return bool(both.any() and (times[1:][both] >= times[:-1][both]).mean() >= _AGREEING)
 
 
 def _are_whole(entry: Mapping[str, Any]) -> bool:

@@ -25,6 +25,7 @@ from ..draft import Draft, names_in
 from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_rows
 from ..profile import Rows
+from .courses import Courses, InOrder, courses_of
 from .implied import counts_of, repeats_of
 
 _HEAD = (
@@ -75,6 +76,8 @@ class Drafted:
         links: to the table to which it belongs, and then to those that it refers to beside.
         inward: columns that hold keys of other rows of the table, such as those of managers.
         around: columns of the table to which it belongs by which its order lies.
+        rising: columns of which no row has less than the one before.
+        once: columns of which no two rows of a row above have the same.
         repeats: columns that repeat what the row above is = its table.
         counts: columns that count the rows of each row above = the first number.
     """
@@ -86,6 +89,8 @@ class Drafted:
     links: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
     around: Around = NOWHERE
+    rising: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -108,10 +113,15 @@ class Drafted:
         return self._first("date", "datetime", "timestamp") if self.links else ""
 
     @cached_property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """Its columns as drafted."""
+        read = (read_entry(name, entry) for name, entry in self._entries.items())
+        return {one.name: one for one in read if isinstance(one, Attribute)}
+
+    @cached_property
     def dates(self) -> Mapping[str, BinnedTimes]:
         """Its columns of dates and timestamps that can be a bound."""
-        read = (read_entry(name, entry) for name, entry in self._entries.items())
-        return dates_of({one.name: one for one in read if isinstance(one, Attribute)})
+        return dates_of(self.attributes)
 
     @property
     def _entries(self) -> Mapping[str, Any]:
@@ -130,6 +140,8 @@ class Drafted:
             "order": self.order,
             "within": [self.around.low, self.around.high] if any(self.around[:2]) else [],
             "near": self.around.near,
+            "rising": list(self.rising),
+            "once": list(self.once),
             "repeats": self.repeats,
             "counts": self.counts,
         }
@@ -148,6 +160,18 @@ class Drafted:
         rules = [rule for rule in self.draft.suggested_rules if not names_in(rule) & gone]
         draft = replace(self.draft, entries=entries, suggested_rules=rules)
         return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
+
+    def with_courses(self, found: Courses) -> Drafted:
+        """The table whose relations state these courses, and whose domain lists categories in their order."""
+        assert self.draft is not None
+        entries = dict(self.draft.entries)
+        for name, categories in found.rising.items():
+            if categories:
+                entry = entries[name]
+                held = entry if isinstance(entry, Mapping) else {"type": "categorical"}
+                entries[name] = {**held, "categories": [*categories]}
+        draft = replace(self.draft, entries=entries)
+        return replace(self, draft=draft, rising=tuple(found.rising), once=found.once)
 
     def notes(self) -> Iterator[str]:
         """What its owner should know before a release, who alone may see it."""
@@ -249,7 +273,12 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
     table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
     assert table.draft is not None
     order = table.dates.get(table.order)
-    return table.without(counts=dict(counts_of(source, foreign, table.draft.entries, order)))
+    table = table.without(counts=dict(counts_of(source, foreign, table.draft.entries, order)))
+    attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
+    if not attributes:
+        return table
+    found = InOrder.of(source, foreign, order, [*attributes], next(iter(table.counts), ""))
+    return table.with_courses(courses_of(found, attributes, bool(order or table.counts)))
 
 
 def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> Around:
