@@ -47,8 +47,6 @@ class Stated:
     order: Ordered | Mapping[str, Ordered] | None
     within: Mapping[str, tuple[str | None, str | None]]
     near: Mapping[str, str]
-    rising: Mapping[str, Sequence[str]]
-    once: Mapping[str, Sequence[str]]
     summaries: Summaries
     pairs: Pairs
     per_person: Sequence[str]
@@ -89,7 +87,7 @@ def release_people(
     tables = with_bounds(with_summaries(tables, stated.summaries), stated.within, stated.near)
     for note in notes_on_bounds(tables, {*stated.within, *stated.near}):
         warnings.warn(note, MosaicWarning, stacklevel=3)
-    tables = with_courses(tables, stated.rising, stated.once, domains)
+    tables = with_courses(tables, stated.implied, domains)
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)
     named = {
@@ -108,7 +106,6 @@ def release_people(
                 # Without these, as it was named before there were any.
                 *([series] if series else []),
                 *([stated.near] if stated.near else []),
-                *([{"rising": stated.rising, "once": stated.once}] if stated.rising or stated.once else []),
                 *([stated.implied] if stated.implied != Implied() else []),
             )
         ),
@@ -192,8 +189,8 @@ def _read(
         raise DataError("per_person: expected names of columns, got a single text; put it into a list")
     if stated.implied != Implied():
         raise DataError(
-            "repeats and counts: expected relations beside them, got a key; leave them out, and name columns "
-            "that are the same in all rows of a person in per_person"
+            "repeats, counts, rising and once: expected relations beside them, got a key; leave them out, "
+            "and name columns that are the same in all rows of a person in per_person"
         )
     if stated.relations:
         raise DataError("relations: expected several tables by name beside them, got one; name its key alone")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,13 +11,13 @@ from ..common.data.domain import read_form
 from ..common.data.domain_files.others import tables_of_sdv
 from ..common.data.related.stated import IMPLIED_KEYS
 from ..common.errors import DataError
-from ..common.forms.several import TEXTS, Either, ListOf
+from ..common.forms.several import Either, ListOf
 from ..common.forms.tables import Key, MapOf, Table
 from ..common.forms.toml_file import read_by_form
 from ..common.forms.values import Scalar, Text, Truth
 from ..party.sources.source import SUFFIXES
 from .metadata import stated_by_metadata
-from .related.tables import Implied
+from .related.tables import NOTHING_IMPLIED, Implied
 
 _TABLE = Table(
     {
@@ -41,13 +41,6 @@ _TABLE = Table(
         "series": Key(
             Text(),
             "Column of categories, such as a test: what follows what is kept within rows of one value of it.",
-        ),
-        "rising": Key(
-            TEXTS,
-            "Columns of which no row has less than the one before: numbers, or categories in their order.",
-        ),
-        "once": Key(
-            TEXTS, "Columns of which no two rows of a parent have the same: categories, or that of the order."
         ),
         **IMPLIED_KEYS,
         "workload": Key(
@@ -83,12 +76,9 @@ class Stated:
         summaries: see there.
         within: see there.
         near: see there.
-        rising: see there.
-        once: see there.
         workload: see there.
         series: see there.
-        repeats: see there.
-        counts: see there.
+        implied: what columns have to do with other rows.
         drop_incomplete: see there.
         public: see there.
     """
@@ -100,19 +90,11 @@ class Stated:
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     near: Mapping[str, str] = field(default_factory=dict)
-    rising: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    once: Mapping[str, Sequence[str]] = field(default_factory=dict)
     workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     series: Mapping[str, str] = field(default_factory=dict)
-    repeats: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    implied: Implied = NOTHING_IMPLIED
     drop_incomplete: frozenset[str] = frozenset()
     public: frozenset[str] = frozenset()
-
-    @property
-    def implied_columns(self) -> Implied:
-        """The columns that follow from others."""
-        return Implied(self.repeats, self.counts)
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
@@ -134,26 +116,20 @@ def read_relations(path: Path, folder: Path) -> Stated:
     for name, entry in content.items():
         if len(entry.get("within", ("", ""))) != 2:
             raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')
+
+    def said(what: str) -> dict[str, Any]:
+        return {name: entry[what] for name, entry in content.items() if what in entry}
+
     return Stated(
         {name: file_of(folder, name, entry.get("file")) for name, entry in content.items()},
-        {name: entry["belongs_to"] for name, entry in content.items() if "belongs_to" in entry},
-        {name: entry["order"] for name, entry in content.items() if entry.get("order")},
-        {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
-        {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
-        {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
-        {name: entry["near"] for name, entry in content.items() if "near" in entry},
-        *(
-            {name: tuple(entry[what]) for name, entry in content.items() if what in entry}
-            for what in ("rising", "once")
-        ),
-        {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
-        {name: entry["series"] for name, entry in content.items() if "series" in entry},
-        {name: entry["repeats"] for name, entry in content.items() if "repeats" in entry},
-        {name: entry["counts"] for name, entry in content.items() if "counts" in entry},
-        *(
-            frozenset(name for name, entry in content.items() if entry.get(what))
-            for what in ("drop_incomplete", "public")
-        ),
+        said("belongs_to"),
+        {name: order for name, order in said("order").items() if order},
+        {name: path.parent / file for name, file in said("domain").items()},
+        within={name: tuple(columns) for name, columns in said("within").items()},
+        implied=Implied(*(said(one.name) for one in fields(Implied))),
+        drop_incomplete=frozenset(name for name, kept in said("drop_incomplete").items() if kept),
+        public=frozenset(name for name, kept in said("public").items() if kept),
+        **{what: said(what) for what in ("summaries", "near", "workload", "series")},
     )
 
 

@@ -347,9 +347,8 @@ def synthesize(
             **{"series": series, "public": [*public]},
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "near": near or {}, "summaries": summaries or {}, "pairs": pairs},
-            **{"rising": rising or {}, "once": once or {}},
         }
-        implied = Implied(*compose_texts([repeats or {}, counts or {}]))
+        implied = Implied(*compose_texts([repeats or {}, counts or {}, rising or {}, once or {}]))
         stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)

@@ -141,6 +141,8 @@ class RelatedOrder:
                     foreign=one.foreign,
                     ordered=bool(one.order),
                     series=one.series,
+                    rising=tuple(one.rising),
+                    once=tuple(one.once),
                     repeats=self.tables.repeats_of(one.name),
                     counts=one.counts,
                     summaries=summaries_of(one),

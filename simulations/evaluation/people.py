@@ -15,8 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.rules.breaking import broken
+from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...curator.people.kin import Kin
 from ...curator.people.release import PeopleRelease
@@ -138,6 +140,12 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
             if name and table.steps is not None:
                 shares = [_share(_outside(line, outside)) for line in lines]
                 yield RuleShares(table.name, f"{table.steps.when.name} {outside} {name}", *shares)
+        for name in table.rising:
+            shares = [_share(_rows_that_fall(line, table, name)) for line in lines]
+            yield RuleShares(table.name, f"{name} is less than in the row before", *shares)
+        for name in table.once:
+            shares = [_share(_rows_that_repeat(line, table, name)) for line in lines]
+            yield RuleShares(table.name, f"{name} is in two rows of one of {table.parent!r}", *shares)
         for end in table.ends:
             for bound in filter(None, (table.steps and table.steps.when.name, table.within[1])):
                 where = "after" if bound == table.within[1] else "before"
@@ -164,6 +172,24 @@ def _outside(line: Line, where: str) -> NDArray[np.bool_]:
     if bound is None:
         return np.zeros(len(line.values), dtype=np.bool_)
     return line.values < bound if where == "before" else line.values > bound
+
+
+def _rows_that_fall(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:
+    """Which rows have less in a column than the row before of their parent."""
+    assert table.domain is not None
+    held = compared_values(line.rows, (table.domain[name],), name)
+    if isinstance(attribute := table.domain[name], CategoricalAttribute):
+        places = {text_of(one): place for place, one in enumerate(attribute.categories)}
+        held = np.array([places.get(text_of(one), np.nan) for one in held])
+    falls = (np.diff(held.astype(np.float64)) < 0) & (np.diff(line.parent) == 0)
+    return np.append(np.zeros(min(len(held), 1), dtype=np.bool_), falls)
+
+
+def _rows_that_repeat(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:
+    """Which rows have in a column what an earlier row of their parent has."""
+    held = line.values if table.domain is None or name not in table.domain else line.rows[name].to_numpy()
+    found: NDArray[np.bool_] = pd.DataFrame({"parent": line.parent, "held": held}).duplicated().to_numpy()
+    return found
 
 
 def _ends_outside(side: Side, table: Kin, end: Attribute, where: str) -> NDArray[np.bool_]:

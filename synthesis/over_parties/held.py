@@ -12,6 +12,7 @@ from ...common.errors import DataError
 from ...simulations.tables.frames import DomainLike, Source, read_domain
 from ..related.order import Ordered
 from ..related.public import PublicTables
+from ..related.stated import with_courses
 from ..related.tables import NOTHING_IMPLIED, Implied, Raw, Relations, read_tables
 
 
@@ -57,4 +58,5 @@ def read_held(
             raise DataError(
                 f"{table.name}: expected a domain that parties agreed on, got none; describe the table"
             )
+    raw = with_courses(raw, implied, domains)
     return Held(raw, known.complete(domains), known)

@@ -120,7 +120,9 @@ def planned_tables(
         more = (said.get(table.name, {}), asked.get(table.name), series.get(table.name, ""))
         repeats = {column: joint_name(*above) for column, above in table.repeats.items()}
         domain = held.domains.get(table.name)
-        made = PlannedTable(table.name, domain, *stated, references, *more, repeats, table.counts)
+        made = PlannedTable(
+            table.name, domain, *stated, references, *more, table.rising, table.once, repeats, table.counts
+        )
         made.check()
         return made
 

@@ -58,11 +58,11 @@ def create_network(
             the grid does not fit the tables.
     """
     stated = read_relations(relations, tables)
-    if stated.within:
-        raise DataError(f"{relations.name}: expected no within over parties, got one; take it out")
+    if stated.within or stated.near:
+        raise DataError(f"{relations.name}: expected no within or near over parties, got one; take it out")
     read = read_held(
         *(stated.files, stated.relations, stated.order, stated.domains, np.random.default_rng()),
-        *(stated.drop_incomplete, stated.public, stated.implied_columns),
+        *(stated.drop_incomplete, stated.public, stated.implied),
     )
     holders = Holders.parse(grid, read.raw)
     planned = planned_tables(read, holders, stated.summaries, stated.workload, stated.series)
@@ -131,7 +131,8 @@ def _plan(
         _section(
             one,
             {
-                **{"series": one.series, "repeats": one.repeats, "counts": one.counts},
+                **{"series": one.series, "rising": [*one.rising], "once": [*one.once]},
+                **{"repeats": one.repeats, "counts": one.counts},
                 **{"summaries": one.summaries, "workload": one.pairs or ()},
             },
         )

@@ -54,6 +54,8 @@ def simulate_people(
     domain: Mapping[str, DomainLike],
     order: Mapping[str, Ordered] | None = None,
     series: Mapping[str, str] | None = None,
+    rising: Mapping[str, Sequence[str]] | None = None,
+    once: Mapping[str, Sequence[str]] | None = None,
     repeats: Relations | None = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
     drop_incomplete: Collection[str] = (),
@@ -79,6 +81,8 @@ def simulate_people(
         domain: one for each table but those of keys alone, on which parties agreed.
         order: see `synthesize`.
         series: see `synthesize`.
+        rising: see `synthesize`.
+        once: see `synthesize`.
         repeats: see `synthesize`; parties need not hold such columns.
         counts: see `synthesize`; as `repeats`.
         drop_incomplete: tables whose rows without a key, a parent or a value of the order are left out.
@@ -98,7 +102,7 @@ def simulate_people(
     """
     stream = Forgotten().stream(seed)
     rng = stream.child("order of rows").generator()
-    implied = Implied(repeats or {}, counts or {})
+    implied = Implied(repeats or {}, counts or {}, rising or {}, once or {})
     held = read_held(data, relations, order or {}, domain, rng, drop_incomplete, public, implied)
     raw = held.raw
     if isinstance(holders, str):

@@ -9,9 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from ...common.bounded import json_of, read_bytes
-from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.data.related.courses import check_once, check_rising
 from ...common.data.related.pairs import checked_pairs
 from ...common.data.related.series import check_series
 from ...common.errors import DataError
@@ -21,7 +20,7 @@ from ...curator.people.summaries import FirstOf, LastOf, TimeTo, summary_of
 from .frames import ROWS
 from .keyed import PEOPLE
 from .order import holds_numbers
-from .tables import Pairs, Raw, Summaries
+from .tables import Implied, Pairs, Raw, Summaries
 
 
 def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, ...]:
@@ -133,12 +132,7 @@ def notes_on_bounds(tables: tuple[Raw, ...], stated: Collection[str]) -> Iterato
             )
 
 
-def with_courses(
-    tables: tuple[Raw, ...],
-    rising: Mapping[str, Sequence[str]],
-    once: Mapping[str, Sequence[str]],
-    domains: Mapping[str, Domain],
-) -> tuple[Raw, ...]:
+def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str, Domain]) -> tuple[Raw, ...]:
     """The tables with the columns that rise from row to row of a parent, or have each value once.
 
     Raises:
@@ -146,37 +140,19 @@ def with_courses(
             in which order the categories of one are.
     """
     named = {raw.name: raw for raw in tables if raw.owner}
-    for what, stated in (("rising", rising), ("once", once)):
+    for what, stated, check in (("rising", implied.rising, check_rising), ("once", implied.once, check_once)):
         for name, columns in stated.items():
             raw = _belonging(what, name, named)
             for column in columns:
-                _check_course(what, raw, column, domains.get(name))
-            named[name] = replace(raw, **{what: tuple(columns)})
-    return tuple(named.get(raw.name, raw) for raw in tables)
+                own = [*map(str, raw.rows.columns)]
+                check(f"{what} of {name!r}", column, raw.order, own, domains.get(name))
 
+    def of(name: str, stated: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        return tuple(stated.get(name, ()))
 
-def _check_course(what: str, raw: Raw, column: str, domain: Domain | None) -> None:
-    """Refuses a column that cannot rise, or cannot have each value once."""
-    held = [*map(str, raw.rows.columns)]
-    if column not in held:
-        raise DataError(
-            f"{what} of {raw.name!r}: expected a column of it but keys, got "
-            f"{column!r}{hint(column, held)}; fix it"
-        )
-    attribute = domain[column] if domain is not None and column in domain.names else None
-    categories = isinstance(attribute, CategoricalAttribute)
-    numbers = isinstance(attribute, NumericAttribute) and not attribute.texts
-    if what == "once" and not (categories or column == raw.order):
-        raise DataError(
-            f"once of {raw.name!r}: expected a column of categories that a domain lists, or that of the "
-            f"order, got {column!r}; leave it out, or list its categories"
-        )
-    if what == "rising" and (raw.order is None or column == raw.order or not (categories or numbers)):
-        raise DataError(
-            f"rising of {raw.name!r}: expected a column of numbers or of categories that a domain lists, of "
-            f"rows that are in order by another one, got {column!r}; describe it in a domain, and name the "
-            "order"
-        )
+    return tuple(
+        replace(raw, rising=of(raw.name, implied.rising), once=of(raw.name, implied.once)) for raw in tables
+    )
 
 
 def with_series(

@@ -37,16 +37,20 @@ Pairs = Mapping[str, Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class Implied:
-    """Columns that nobody has to count, since they follow from the rows above and the order.
+    """What columns have to do with other rows.
 
     Attributes:
         repeats: for some tables, columns that repeat what the row above is = the table above, or
             "table.column" where the column has another name there.
         counts: for some tables, columns that count the rows of each parent = the first number.
+        rising: for some tables, columns of which no row of a parent has less than the one before.
+        once: for some tables, columns of which no two rows of a parent have the same value.
     """
 
     repeats: Relations = field(default_factory=dict)
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rising: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    once: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 _NO_REFERENCES: Mapping[str, Sequence[CategoricalAttribute]] = MappingProxyType({})
@@ -143,7 +147,7 @@ def read_tables(
         drop_incomplete: the tables whose rows without a key, a parent or a value of the order are left out.
         references: for some tables, their columns that hold keys of public ones.
         domains: what columns hold, of tables of which it is known; orders are read so.
-        implied: columns that follow from others, which no release has to count.
+        implied: what columns have to do with other rows; those that follow from them are left out.
 
     Raises:
         DataError: a name is unknown, the tables are no tree, or a key is missing, stands twice or is unknown.

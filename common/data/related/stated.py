@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...errors import DataError
+from ...forms.several import TEXTS
 from ...forms.tables import Key, MapOf
 from ...forms.values import Text, Truth, whole
 from ..attributes.attribute import Attribute
@@ -31,6 +32,12 @@ TABLE_KEYS: Mapping[str, Key] = {
 
 
 IMPLIED_KEYS: Mapping[str, Key] = {
+    "rising": Key(
+        TEXTS, "Columns of which no row has less than the one before: numbers, or categories in their order."
+    ),
+    "once": Key(
+        TEXTS, "Columns of which no two rows of a parent have the same: categories, or that of the order."
+    ),
     "repeats": Key(
         MapOf(COLUMN),
         'Columns that repeat the row above = its table: { id = "patients", sex = "patients.gender" }.',
@@ -40,7 +47,7 @@ IMPLIED_KEYS: Mapping[str, Key] = {
         "Columns that count the rows of each parent = the first number, 0 or 1: { line = 1 } of an order.",
     ),
 }
-"""Keys of columns that follow from rows above and from the order, for those who make a release."""
+"""Keys of what columns have to do with other rows, which those who make a release state."""
 
 
 def without_public(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ....common.data.domain import Domain
+from ....common.data.related.courses import check_once, check_rising
 from ....common.data.related.joint import joint_name
 from ....common.data.related.keys import without_keys
 from ....common.data.related.repeats import Above, repeated_columns
@@ -30,6 +31,8 @@ class PlannedTable(StatedTable):
         summaries: columns of the parent, by name, that say something of its rows of this table, as stated.
         pairs: the pairs of columns that its release is asked for, as stated; None for all.
         series: column that says which rows of a parent are one series; empty for all of them.
+        rising: columns of which no row of a parent has less than the one before.
+        once: columns of which no two rows of a parent have the same value.
         repeats: columns that repeat what the row above is = its table, or "table.column".
         counts: columns that count the rows of each parent = the first number.
     """
@@ -37,6 +40,8 @@ class PlannedTable(StatedTable):
     summaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pairs: Sequence[Sequence[str]] | None = None
     series: str = ""
+    rising: Sequence[str] = ()
+    once: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -50,13 +55,19 @@ class PlannedTable(StatedTable):
         super().check(file)
         if self.domain is not None:
             without_keys(self.domain, self.key, self.foreign)
+        held = () if self.domain is None else self.domain.names
+        for column in self.rising:
+            check_rising(
+                f"{file}: rising of [tables.{self.name}]", column, self.order or None, held, self.domain
+            )
+        for column in self.once:
+            check_once(f"{file}: once of [tables.{self.name}]", column, self.order or None, held, self.domain)
         if self.series:
             where = f"{file}: series of [tables.{self.name}]"
             if not self.parent:
                 raise DataError(
                     f"{where}: expected a table that belongs to another, got that of people; take it out"
                 )
-            held = () if self.domain is None else self.domain.names
             check_series(where, self.series, self.order or None, held, self.domain)
         rules = () if self.domain is None or not self.order else self.domain.rules
         if any(self.order in rule.columns for rule in rules):
@@ -119,6 +130,8 @@ class PlannedTables:
                     summaries=one.get("summaries", {}),
                     pairs=one.get("workload"),
                     series=one.get("series", ""),
+                    rising=one.get("rising", ()),
+                    once=one.get("once", ()),
                     repeats=one.get("repeats", {}),
                     counts=one.get("counts", {}),
                 )

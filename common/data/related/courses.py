@@ -1,0 +1,56 @@
+"""Columns of which no row of a parent has less than the one before, or no two rows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import DataError
+from ...forms.nearest import hint
+from ..attributes.categorical import CategoricalAttribute
+from ..attributes.numeric import NumericAttribute
+from ..domain import Domain
+
+
+def check_rising(
+    where: str, column: str, order: str | None, own: Sequence[str], domain: Domain | None
+) -> None:
+    """Refuses a column that cannot rise from row to row.
+
+    Args:
+        where: what states it, for errors.
+        column: the column.
+        order: column by which rows of a parent are in order; empty for that of the source, None for none.
+        own: columns of the table but keys.
+        domain: of these; None if it is not known.
+
+    Raises:
+        DataError: it is no column, rows have no order or are in order by it, or nobody says what it holds.
+    """
+    attribute = _attribute(where, column, own, domain)
+    numbers = isinstance(attribute, NumericAttribute) and not attribute.texts
+    if order is None or column == order or not (numbers or isinstance(attribute, CategoricalAttribute)):
+        raise DataError(
+            f"{where}: expected a column of numbers, or of categories that a domain lists, of rows that are "
+            f"in order by another one, got {column!r}; describe it in a domain, and name the order"
+        )
+
+
+def check_once(where: str, column: str, order: str | None, own: Sequence[str], domain: Domain | None) -> None:
+    """Refuses a column that cannot have each value once; arguments as of `check_rising`.
+
+    Raises:
+        DataError: it is no column, or one of numbers or dates that is not the order.
+    """
+    if column != order and not isinstance(_attribute(where, column, own, domain), CategoricalAttribute):
+        raise DataError(
+            f"{where}: expected a column of categories that a domain lists, or that of the order, got "
+            f"{column!r}; leave it out, or list its categories"
+        )
+
+
+def _attribute(where: str, column: str, own: Sequence[str], domain: Domain | None) -> object:
+    if column not in own:
+        raise DataError(
+            f"{where}: expected a column of the table but keys, got {column!r}{hint(column, own)}; fix it"
+        )
+    return domain[column] if domain is not None and column in domain.names else None
