@@ -11,7 +11,10 @@ from ..kin import Kin
 Codes = NDArray[np.int64]
 
 _REDRAWS = 8
-"""Times that codes which a parent has twice are drawn anew; what is left then gets the first free ones."""
+"""Times that codes which a parent has twice are drawn anew; what is left then gets codes that are free."""
+
+_CELLS = 1 << 22
+"""Codes of parents that are looked through at once."""
 
 
 def kept_between(table: Kin, rows: Rows, rng: np.random.Generator) -> Rows:
@@ -77,21 +80,35 @@ def _once(codes: Codes, rows: Rows, size: int, rng: np.random.Generator) -> Code
     found = codes.astype(np.int64)
     share = np.bincount(found, minlength=size) + 1e-9
     share /= share.sum()
+    # Rows of parents that have a code twice.
+    left = np.arange(len(found))
     for _ in range(_REDRAWS):
-        again = _again(found, rows, size)
+        again = left[_again(found[left], rows.parent[left], size)]
         if not len(again):
             return found
+        left = left[np.isin(rows.parent[left], rows.parent[again])]
         found[again] = rng.choice(size, len(again), p=share)
-    for place in _again(found, rows, size).tolist():
-        held = found[rows.parent == rows.parent[place]]
-        free = np.setdiff1d(np.arange(size), held)
-        if len(free):
-            found[place] = free[0]
+    again = left[_again(found[left], rows.parent[left], size)]
+    block = max(1, _CELLS // size)
+    parents = np.unique(rows.parent[again])
+    for start in range(0, len(parents), block):
+        some = parents[start : start + block]
+        here = again[np.isin(rows.parent[again], some)]
+        theirs = left[np.isin(rows.parent[left], some)]
+        free = np.ones((len(some), size), dtype=np.bool_)
+        free[np.searchsorted(some, rows.parent[theirs]), found[theirs]] = False
+        # The first row gets the first free code in an order that is drawn, the second one the second.
+        order = rng.permutation(size)
+        place = np.searchsorted(some, rows.parent[here])
+        nth = np.arange(len(here)) - np.searchsorted(place, place)
+        rank = np.cumsum(free[:, order], axis=1, dtype=np.int32)[place]
+        known = rank[:, -1] > nth
+        found[here[known]] = order[np.argmax(rank > nth[:, None], axis=1)[known]]
     return found
 
 
-def _again(codes: Codes, rows: Rows, size: int) -> NDArray[np.intp]:
-    """Places of rows with a code that an earlier row of their parent has."""
-    named = rows.parent * size + codes
-    first = np.unique(named, return_index=True)[1]
-    return np.setdiff1d(np.arange(len(named)), first)
+def _again(codes: Codes, parent: Codes, size: int) -> NDArray[np.intp]:
+    """Places of rows with a code that an earlier row of their parent has, in order."""
+    named = parent * size + codes
+    order = np.argsort(named, kind="stable")
+    return np.sort(order[1:][np.diff(named[order]) == 0])

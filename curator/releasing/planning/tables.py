@@ -205,12 +205,19 @@ class PlannedTables:
         return tuple(said for one in self.tables if one.parent == table for said in one.summaries)
 
     def facts(self) -> dict[str, str]:
-        """What the release has that no term of a party states: forms of new keys, and public tables."""
+        """What the release has that no term of a party states: new keys, what follows, and public tables."""
         found = {}
         for table in self.tables:
             if table.key:
                 first = Identifier(table.key, table.pattern).draw(1)[0]
                 found[f"new keys of {table.name}"] = f"{table.key!r}, the first one is {first}"
+            follow = [
+                f"{one!r} repeats {joint_name(*above)}" for one, above in self.repeats_of(table.name).items()
+            ]
+            follow += [f"{one!r} counts from {first}" for one, first in table.counts.items()]
+            follow += [f"{one!r} rises" for one in table.rising] + [f"{one!r} is once" for one in table.once]
+            if follow:
+                found[f"what follows in {table.name}"] = ", ".join(follow)
         for name in self.public:
             columns = [
                 joint_name(table.name, column)
