@@ -58,10 +58,10 @@ _ANY_DECIMALS = 2
 """Of numbers with any decimals those of at most two are told apart."""
 
 _NO_REST = 0.01
-"""Values beside those with a mass are taken to be none if they are less than this share of the rows."""
+"""Values beside those with a mass are taken to be none if they are less than this share of the numbers."""
 
 _ZERO = 0.02
-"""Zeros have a mass of their own if they are more than this share of the rows."""
+"""Zeros have a mass of their own if they are more than this share of the numbers."""
 
 _NUMBERS_A_ROW = 4.0
 """Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
@@ -138,13 +138,15 @@ def learned_numbers(
             masses = (
                 {}
                 if name in single
-                else _masses(asking, name, values[name], units[name], found[name], share, each[name])
+                else _masses(
+                    asking, name, values[name], units[name], found[name], share, each[name], votes[name]
+                )
             )
             rest = votes[name].filled - sum(masses.values())
             if (
                 masses
                 and name in plain
-                and rest < max(_NO_REST * asking.records, PRESENT * votes[name].deviation)
+                and rest < max(_NO_REST * votes[name].filled, PRESENT * votes[name].deviation)
             ):
                 most = sorted(masses).index(max(masses, key=masses.__getitem__))
                 most = -1 if missing[name] and votes[name].others else most
@@ -169,11 +171,12 @@ def _masses(
     found: Range,
     share: float,
     delta: float,
+    vote: Vote,
 ) -> dict[float, float]:
     """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.is_skewed:
         return {}
-    zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
+    zero = {0.0: found.zeros} if found.zeros > _ZERO * vote.filled else {}
     if found.fullest < asking.counts.findable(share * asking.share, delta):
         return zero
     known = values()

@@ -39,6 +39,9 @@ _BESIDE = 4.0
 """An end lies as far in as its log-likelihood is below the largest by so much: noise that moves an end out
 makes values that no record has, noise that moves it in clips a few."""
 
+_NONE_LEFT = 2.0
+"""Beyond cells that hold records for sure there are none if their count is below so many deviations."""
+
 _REACH_OUT = 6.0
 """Tails are looked for up to so many times an end's distance from the middle, and among small multiples."""
 
@@ -311,8 +314,13 @@ def extend_end(counts: NoisyCounts, end: int, farthest: int, likely: float) -> i
         if gains[best] < likely or records[best] < least:
             return end
         beside = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
-        # Where there is hardly any noise, less than half a record is none.
-        end = int(borders[np.argmax((gains >= beside) | (records[best] - records + deviations < 0.5))])
+        rest = records[best] - records
+        # Where there is hardly any noise, less than half a record is none. A whole box is counted more
+        # exactly than the cells in it, which is no sign of records in all of these.
+        last = np.full_like(borders, borders[best])
+        none = rest < _NONE_LEFT * counts.sigmas(np.minimum(borders, last), np.maximum(borders, last))
+        near = (gains >= beside) | (rest + deviations < 0.5) | (none & (gains >= 2 * likely))
+        end = int(borders[np.argmax(near)])
     return end
 
 
