@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ class Column:
         merged: so many records, about, have texts that are not listed, and count as `OTHER`.
         counted: noisy counts of the codes of the released column, if there are some.
         signed: whether numbers of both signs are seen for sure.
+        masses: numbers that many rows share, with noisy counts of these.
     """
 
     reading: Attribute
@@ -68,6 +69,7 @@ class Column:
     merged: float = 0.0
     counted: Measurement | None = None
     signed: bool = False
+    masses: Mapping[float, float] = field(default_factory=dict)
 
     def finish(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.
@@ -155,14 +157,13 @@ def _with_border_at_zero(low: float, high: float, scale: Scale, unit: float | No
 
     Of multiples of a unit zero is with the positive ones.
     """
-    even = unit is not None and scale is Scale.LINEAR
-    if even and (high - low) / unit < MOST_SINGLE:
+    if unit is not None and scale is Scale.LINEAR and (high - low) / unit < MOST_SINGLE:
         # Each has a bin of its own.
         return low, high
     below, above = (abs(place) for place in scale.of(np.array([low, high])))
     negative = min(max(1, math.ceil(FINE_BINS * below / (below + above))), FINE_BINS - 1)
     positive = FINE_BINS - negative
-    if even:
+    if unit is not None and scale is Scale.LINEAR:
         width = math.ceil(max(-low / negative, (high + unit) / positive) / unit)
         # The cell of a whole number ends at the next one.
         low, high = Lattice(unit).values(np.array([-width * negative, width * positive - (unit == 1)]))

@@ -142,6 +142,7 @@ def learned_numbers(
                     asking, name, values[name], units[name], found[name], share, each[name], votes[name]
                 )
             )
+            shared, masses = masses, dict(sorted(masses.items(), key=lambda mass: -mass[1])[:_LEARNED_ATOMS])
             rest = votes[name].filled - sum(masses.values())
             if (
                 masses
@@ -159,7 +160,7 @@ def learned_numbers(
                     asking, name, values[name], kind, units[name], rounding[name], found[name]
                 )
                 reading = numbers(name, kind, units[name], found[name], atoms, beside, rounded)
-                columns[name] = Column(reading, missing[name], signed=kind.signed)
+                columns[name] = Column(reading, missing[name], signed=kind.signed, masses=shared)
     return columns
 
 
@@ -185,8 +186,8 @@ def _masses(
     held = known if unit is None else known[Lattice(unit).holds(known)]
     numbers, rows = np.unique(held, return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, share * asking.share, delta)
-    kept = np.argsort(-noisy.values, kind="stable")[:_LEARNED_ATOMS]
-    return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
+    known = numbers[places] if unit is None else Lattice(unit).snap(numbers[places])
+    return zero | dict(zip(known.tolist(), noisy.values.tolist(), strict=True))
 
 
 def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:

@@ -39,9 +39,6 @@ _BESIDE = 4.0
 """An end lies as far in as its log-likelihood is below the largest by so much: noise that moves an end out
 makes values that no record has, noise that moves it in clips a few."""
 
-_NONE_LEFT = 2.0
-"""Beyond cells that hold records for sure there are none if their count is below so many deviations."""
-
 _REACH_OUT = 6.0
 """Tails are looked for up to so many times an end's distance from the middle, and among small multiples."""
 
@@ -313,13 +310,14 @@ def extend_end(counts: NoisyCounts, end: int, farthest: int, likely: float) -> i
         best = int(np.argmax(gains))
         if gains[best] < likely or records[best] < least:
             return end
-        beside = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
+        least_gain = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
         rest = records[best] - records
         # Where there is hardly any noise, less than half a record is none. A whole box is counted more
         # exactly than the cells in it, which is no sign of records in all of these.
         last = np.full_like(borders, borders[best])
-        none = rest < _NONE_LEFT * counts.sigmas(np.minimum(borders, last), np.maximum(borders, last))
-        near = (gains >= beside) | (rest + deviations < 0.5) | (none & (gains >= 2 * likely))
+        beyond = counts.sigmas(np.minimum(borders, last), np.maximum(borders, last))
+        none = rest < math.sqrt(2 * _BESIDE) * beyond
+        near = (gains >= least_gain) | (rest + deviations < 0.5) | (none & (gains >= 2 * likely))
         end = int(borders[np.argmax(near)])
     return end
 
