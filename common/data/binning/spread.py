@@ -263,7 +263,7 @@ class Spread:
         if self.pace is not None:
             numbers = self.pace.in_rhythm(numbers, least[bins], most[bins])
         listed = self._rows_among(np.flatnonzero(self._wide)[bins] if self.among else bins)
-        among = self._chosen(bins[listed], numbers[listed])
+        among = self._choose_numbers(bins[listed], numbers[listed])
         if self.lattice is not None:
             numbers = self.lattice.values(self.lattice.nearest(numbers))
         np.maximum(numbers, least[bins], out=numbers)
@@ -278,11 +278,11 @@ class Spread:
         first, stop = self._places_among
         return np.flatnonzero((first < stop)[codes])
 
-    def _chosen(self, bins: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _choose_numbers(self, bins: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """For numbers of wide cells those of `among`, which divide their cell evenly; shape (N,)."""
         if not len(bins):
             return numbers
-        least, width, first, stop = self._divided[:, bins]
+        least, width, first, stop = self._parts[:, bins]
         ahead = np.floor((numbers - least) / width * (stop - first))
         chosen: NDArray[np.float64] = np.array(self.among)[(first + ahead).clip(first, stop - 1).astype(int)]
         return chosen
@@ -290,15 +290,15 @@ class Spread:
     def _divide_at(
         self, bounds: NDArray[np.float64], bins: NDArray[np.int64], side: Literal["left", "right"]
     ) -> NDArray[np.float64]:
-        """Where `_chosen` goes over from numbers below bounds, or up to them, to others; shape (N,)."""
+        """Where `_choose_numbers` goes over from numbers below bounds, or up to them, to others, (N,)."""
         if not self.among:
             return bounds
-        least, width, first, stop = self._divided[:, bins]
+        least, width, first, stop = self._parts[:, bins]
         place = np.searchsorted(self.among, bounds, side).clip(first, stop)
         return np.where(first < stop, least + width * (place - first) / np.maximum(stop - first, 1), bounds)
 
     @cached_property
-    def _divided(self) -> NDArray[np.float64]:
+    def _parts(self) -> NDArray[np.float64]:
         """Where each wide cell begins, its width, and the places of its numbers in `among`; shape (4, n)."""
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
         least, most = self.reach[self._wide].T
