@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from ...curator.certificates.unseen import Unseen
 from ...curator.releasing.bins.choosing import chosen_coding, published_marginals
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from ...curator.releasing.bins.order import open_numbers
-from .asking import SURE_UNSEEN, Rows, tells_missing
+from .asking import PRESENT, SURE_UNSEEN, Rows, tells_missing
 from .columns import Column, trim_bins
 from .learning import Learned
 from .private_counts import PrivateCounts
@@ -42,6 +43,18 @@ class Spending:
     delta: float = 0.0
 
 
+_FALSE = 0.02
+"""Probability with which noise tells a number of a column that no record has, about."""
+
+_NOT_AMONG = 0.05
+"""Numbers of a bin are drawn among some if others are at most this share of its records, or of all."""
+
+_FEW_OF_BIN = 0.5
+"""They are not if these are more than such a share of all its multiples."""
+
+_MOST_AMONG = 1024
+"""At most so many are listed."""
+
 _OTHER_SIGN = 5.0
 """From so many deviations on, a few numbers have the other sign than most."""
 
@@ -55,12 +68,14 @@ class Choice:
         rows: the number of rows.
         ends: name -> where records lie, if bounds may be too wide.
         before: one-way marginals in the chosen bins.
+        told: name -> the numbers of which each is told from none by itself, with noisy counts.
     """
 
     coding: Coding
     rows: Rows
     ends: Mapping[str, Ends]
     before: tuple[Measurement, ...]
+    told: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -109,7 +124,12 @@ class Choice:
         }
         coding = replace(chosen_coding(domain, measured, rows.records, spending.left, borders), labels=labels)
         before = published_marginals(domain, measured, rows.records, coding)
-        return cls(coding, rows, ends, before)
+        told = {
+            name: _told_alone(free[name], attribute)
+            for name in ends
+            if isinstance(attribute := domain[name], NumericAttribute)
+        }
+        return cls(coding, rows, ends, before, told)
 
     def finish(
         self, learned: Learned, table: Table
@@ -142,6 +162,9 @@ class Choice:
             within = int(runs[first]), int(runs[stop - 1]) + 1
             attribute, codes = trim_bins(read, *within, numbers_of(column.reading).atoms)
             before = _merge_codes(before, codes)
+            if isinstance(attribute, NumericAttribute):
+                told = column.masses or self.told[read.name]
+                attribute = replace(attribute, among=_numbers_of_bins(attribute, told, before))
         nothing, deviation = float(before.values[-1]), float(_sigmas(before)[-1])
         missing, moved = tells_missing(column.missing, nothing, deviation), 0.0
         if not missing:
@@ -238,6 +261,43 @@ def _of_one_sign(counts: NoisyCounts, ends: tuple[int, int], zero: int) -> tuple
         return ends
     smaller, larger = sorted([(first, zero), (zero, stop)], key=lambda side: counts.between(*side))
     return larger if counts.between(*smaller) < _OTHER_SIGN * counts.sigma(*smaller) else ends
+
+
+def _told_alone(counts: NoisyCounts, attribute: NumericAttribute) -> dict[float, float]:
+    """The numbers of which each has a cell and is told from none, with noisy counts."""
+    cells, (least, most) = len(attribute.cells), attribute.reach.T
+    each, certain = np.diff(counts.sums)[:cells], NormalDist().inv_cdf(1 - _FALSE / cells)
+    told = np.flatnonzero((least == most) & (each > certain * counts.sigma(0, 1)))
+    return dict(zip(least[told].tolist(), each[told].tolist(), strict=True))
+
+
+def _numbers_of_bins(
+    attribute: NumericAttribute, told: Mapping[float, float], measured: Measurement
+) -> tuple[float, ...]:
+    """The numbers of bins of which a few hold nearly all records, as far as noise lets tell.
+
+    Args:
+        attribute: with chosen bins.
+        told: numbers with noisy counts.
+        measured: noisy number of records of each code.
+
+    Returns:
+        Increasing.
+    """
+    numbers = np.array(sorted(told))
+    before = np.append(0.0, np.cumsum([told[number] for number in numbers.tolist()]))
+    least, most = attribute.reach.T
+    first, stop = numbers.searchsorted(least), numbers.searchsorted(most, "right")
+    records, noise = measured.values[: len(least)], PRESENT * _sigmas(measured)[: len(least)]
+    others = records - (before[stop] - before[first])
+    wide = least < most
+    held = others <= np.maximum(_NOT_AMONG * records, np.minimum(noise, records / 2))
+    held |= others[wide].sum() <= _NOT_AMONG * records.sum()
+    unit = attribute.unit or 0.0
+    few = (stop - first) * unit <= _FEW_OF_BIN * (most - least + unit)
+    used = np.flatnonzero(wide & (first < stop) & held & few)
+    found = [number for cell in used for number in numbers[first[cell] : stop[cell]].tolist()]
+    return tuple(found) if len(found) <= _MOST_AMONG else ()
 
 
 def _without(counts: NoisyCounts, cells: NDArray[np.intp]) -> NoisyCounts:

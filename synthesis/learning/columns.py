@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import BinnedTimes, DateAttribute
 from ...common.data.attributes.granularity import Granularity
 from ...common.data.attributes.moments import Moments
-from ...common.data.attributes.numeric import FINE_BINS, NumericAttribute
+from ...common.data.attributes.numeric import FINE_BINS, MOST_SINGLE, NumericAttribute
 from ...common.data.binning.lattice import Lattice
 from ...common.data.binning.rhythm import Rhythm
 from ...common.data.binning.rounded import Rounded
@@ -58,6 +58,7 @@ class Column:
         merged: so many records, about, have texts that are not listed, and count as `OTHER`.
         counted: noisy counts of the codes of the released column, if there are some.
         signed: whether numbers of both signs are seen for sure.
+        masses: numbers that many rows share, with noisy counts of these.
     """
 
     reading: Attribute
@@ -68,6 +69,7 @@ class Column:
     merged: float = 0.0
     counted: Measurement | None = None
     signed: bool = False
+    masses: Mapping[float, float] = field(default_factory=dict)
 
     def finish(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.
@@ -126,8 +128,8 @@ def numbers(
     if low >= high and not whole:
         high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
     scale = Scale.SYMLOG if found.is_skewed else Scale.LINEAR
-    if low < 0 < high and unit is None:
-        low, high = _with_border_at_zero(low, high, scale)
+    if low < 0 < high:
+        low, high = _with_border_at_zero(low, high, scale, unit)
     found_numbers = NumericAttribute(
         *(name, low, high, None, True, whole),
         atoms=tuple(atoms),
@@ -150,13 +152,26 @@ def _coarser(unit: float, largest: float, notation: Notation) -> tuple[float | N
     return 10.0 ** math.ceil(math.log10(8 * largest / LARGEST_WHOLE)), notation.with_decimals(0)
 
 
-def _with_border_at_zero(low: float, high: float, scale: Scale) -> tuple[float, float]:
-    """Ends on both sides of zero a little farther out, so that no bin has numbers of both signs."""
+def _with_border_at_zero(low: float, high: float, scale: Scale, unit: float | None) -> tuple[float, float]:
+    """Ends on both sides of zero a little farther out, so that no bin has numbers of both signs.
+
+    Of multiples of a unit zero is with the positive ones.
+    """
+    if unit is not None and scale is Scale.LINEAR and (high - low) / unit < MOST_SINGLE:
+        # Each has a bin of its own.
+        return low, high
     below, above = (abs(place) for place in scale.of(np.array([low, high])))
     negative = min(max(1, math.ceil(FINE_BINS * below / (below + above))), FINE_BINS - 1)
+    positive = FINE_BINS - negative
+    if unit is not None and scale is Scale.LINEAR:
+        width = math.ceil(max(-low / negative, (high + unit) / positive) / unit)
+        # The cell of a whole number ends at the next one.
+        low, high = Lattice(unit).values(np.array([-width * negative, width * positive - (unit == 1)]))
+        return float(low), float(high)
     # Of few binary digits, so that rounding leaves the border where it is.
-    width = float(np.float32(1.0001 * max(below / negative, above / (FINE_BINS - negative))))
-    low, high = scale.numbers(np.array([-width * negative, width * (FINE_BINS - negative)]))
+    width = float(np.float32(1.0001 * max(below / negative, above / positive)))
+    ends = scale.numbers(np.array([-width * negative, width * positive]))
+    low, high = ends if unit is None else Lattice(unit).values(Lattice(unit).nearest(ends))
     return float(low), float(high)
 
 

@@ -33,7 +33,7 @@ _TOLD = 2.5
 """Rows of others between the numbers are there from so many deviations on."""
 
 _RARE_NUMBERS = 0.02
-"""Rows of other numbers are none if they are a smaller share of the rows."""
+"""Rows of other numbers are none if they are a smaller share of the rows that have one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, vote: Vote, asking: Asking) -
     known = np.append(held, ruler.cells) if missing else held
     rest = asking.records - float(counts.values[known].sum())
     deviation = math.hypot(asking.rows.deviation, counts.sigma * math.sqrt(len(known)))
-    least = _RARE_NUMBERS * asking.records
+    least = _RARE_NUMBERS * (asking.records - (float(counts.values[-1]) if missing else 0.0))
     if rest > max(least, _TOLD * deviation):
         return None
     # Numbers beyond these ones, or between them, are looked for among those that the votes show.

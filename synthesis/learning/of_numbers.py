@@ -58,10 +58,10 @@ _ANY_DECIMALS = 2
 """Of numbers with any decimals those of at most two are told apart."""
 
 _NO_REST = 0.01
-"""Values beside those with a mass are taken to be none if they are less than this share of the rows."""
+"""Values beside those with a mass are taken to be none if they are less than this share of the numbers."""
 
 _ZERO = 0.02
-"""Zeros have a mass of their own if they are more than this share of the rows."""
+"""Zeros have a mass of their own if they are more than this share of the numbers."""
 
 _NUMBERS_A_ROW = 4.0
 """Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
@@ -138,13 +138,16 @@ def learned_numbers(
             masses = (
                 {}
                 if name in single
-                else _masses(asking, name, values[name], units[name], found[name], share, each[name])
+                else _masses(
+                    asking, name, values[name], units[name], found[name], share, each[name], votes[name]
+                )
             )
+            shared, masses = masses, dict(sorted(masses.items(), key=lambda mass: -mass[1])[:_LEARNED_ATOMS])
             rest = votes[name].filled - sum(masses.values())
             if (
                 masses
                 and name in plain
-                and rest < max(_NO_REST * asking.records, PRESENT * votes[name].deviation)
+                and rest < max(_NO_REST * votes[name].filled, PRESENT * votes[name].deviation)
             ):
                 most = sorted(masses).index(max(masses, key=masses.__getitem__))
                 most = -1 if missing[name] and votes[name].others else most
@@ -157,7 +160,7 @@ def learned_numbers(
                     asking, name, values[name], kind, units[name], rounding[name], found[name]
                 )
                 reading = numbers(name, kind, units[name], found[name], atoms, beside, rounded)
-                columns[name] = Column(reading, missing[name], signed=kind.signed)
+                columns[name] = Column(reading, missing[name], signed=kind.signed, masses=shared)
     return columns
 
 
@@ -169,11 +172,12 @@ def _masses(
     found: Range,
     share: float,
     delta: float,
+    vote: Vote,
 ) -> dict[float, float]:
     """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.is_skewed:
         return {}
-    zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
+    zero = {0.0: found.zeros} if found.zeros > _ZERO * vote.filled else {}
     if found.fullest < asking.counts.findable(share * asking.share, delta):
         return zero
     known = values()
@@ -182,8 +186,8 @@ def _masses(
     held = known if unit is None else known[Lattice(unit).holds(known)]
     numbers, rows = np.unique(held, return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, share * asking.share, delta)
-    kept = np.argsort(-noisy.values, kind="stable")[:_LEARNED_ATOMS]
-    return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
+    known = numbers[places] if unit is None else Lattice(unit).snap(numbers[places])
+    return zero | dict(zip(known.tolist(), noisy.values.tolist(), strict=True))
 
 
 def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:

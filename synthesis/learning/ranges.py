@@ -310,9 +310,15 @@ def extend_end(counts: NoisyCounts, end: int, farthest: int, likely: float) -> i
         best = int(np.argmax(gains))
         if gains[best] < likely or records[best] < least:
             return end
-        beside = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
-        # Where there is hardly any noise, less than half a record is none.
-        end = int(borders[np.argmax((gains >= beside) | (records[best] - records + deviations < 0.5))])
+        least_gain = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
+        rest = records[best] - records
+        # Where there is hardly any noise, less than half a record is none. A whole box is counted more
+        # exactly than the cells in it, which is no sign of records in all of these.
+        last = np.full_like(borders, borders[best])
+        beyond = counts.sigmas(np.minimum(borders, last), np.maximum(borders, last))
+        none = rest < math.sqrt(2 * _BESIDE) * beyond
+        near = (gains >= least_gain) | (rest + deviations < 0.5) | (none & (gains >= 2 * likely))
+        end = int(borders[np.argmax(near)])
     return end
 
 

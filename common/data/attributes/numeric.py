@@ -65,6 +65,8 @@ class NumericAttribute(Attribute):
         multiple_of: values are multiples of this number; None for any.
         rounded: how round values are beyond that, by their size, increasing; empty if they are no rounder
             than by chance.
+        among: values within bins are drawn among these, increasing, in every bin that holds one; empty for
+            any.
         pace: how values lie within weeks and days, if they are units of time since 1970 (`DateAttribute`).
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
@@ -86,6 +88,7 @@ class NumericAttribute(Attribute):
     atoms: tuple[float, ...] = field(default=(), kw_only=True)
     multiple_of: float | None = field(default=None, kw_only=True)
     rounded: tuple[Rounded, ...] = field(default=(), kw_only=True)
+    among: tuple[float, ...] = field(default=(), kw_only=True)
     pace: Pace | None = field(default=None, kw_only=True)
     outside: str = field(default="clip", kw_only=True)
     unreadable: str = field(default="error", kw_only=True)
@@ -110,10 +113,18 @@ class NumericAttribute(Attribute):
         if not np.all(np.diff(self.grid) > 0):
             raise self._error("bins too narrow for float64; declare fewer bins")
         self._check_decimals()
-        if problem := check_rounded(self.rounded, self.lattice):
+        if problem := check_rounded(self.rounded, self.lattice) or self._check_among():
             raise self._error(f"{problem}; fix the domain")
         if not len(self.cells):
             raise self._error("no multiple of multiple_of lies within the bounds; fix the domain")
+
+    def _check_among(self) -> str:
+        """What is wrong with the values among which values are drawn; empty if nothing is."""
+        if not all(map(is_number, self.among)) or not np.all(np.diff(self.among) > 0):
+            return "among lists numbers that increase"
+        if self.lattice is not None and not self.lattice.holds(np.array(self.among)).all():
+            return f"numbers of among are multiples of {self.lattice.unit:g}, as all values are"
+        return ""
 
     def _check_numbers(self) -> None:
         bounds = tuple(bound for bound in (self.minimum, self.maximum) if bound is not None)
@@ -422,6 +433,8 @@ class NumericAttribute(Attribute):
             form["multiple_of"] = _short(self.multiple_of)
         if self.rounded:
             form["rounded"] = [one.to_json() for one in self.rounded]
+        if self.among:
+            form["among"] = list(map(_short, self.among))
         if self.outside != "clip":
             form["outside"] = self.outside
         if self.unreadable != "error":
@@ -492,7 +505,7 @@ class NumericAttribute(Attribute):
     @cached_property
     def spread(self) -> Spread:
         """How numbers lie within bins and atoms."""
-        return Spread(self.cells, self.scale, self.lattice, self.rounded, self.pace)
+        return Spread(self.cells, self.scale, self.lattice, self.rounded, self.pace, self.among)
 
 
 _REASONS = {

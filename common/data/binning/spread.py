@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...later import np
 from .inverse import Inverse
@@ -54,6 +54,7 @@ class Spread:
         lattice: the numbers are its multiples, except for atoms; None for any numbers.
         rounded: how round they are beyond that, by size.
         pace: how they lie within weeks and days, if they are units of time.
+        among: in cells that hold some of these, increasing, numbers are among them.
     """
 
     cells: NDArray[np.float64]
@@ -61,6 +62,7 @@ class Spread:
     lattice: Lattice | None
     rounded: tuple[Rounded, ...] = ()
     pace: Pace | None = None
+    among: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
@@ -114,8 +116,8 @@ class Spread:
     ) -> NDArray[np.float64]:
         """Numbers of these cells, rounded down to few decimals, and as `rounded` says; none leaves its cell.
 
-        Multiples stay as they are but for `rounded`. Without it, which numbers are below a threshold of as
-        few decimals does not change.
+        Multiples stay as they are but for `rounded`, and those of `among` as they are. Without `rounded`,
+        which numbers are below a threshold of as few decimals does not change.
 
         Args:
             numbers: shape (N,); they are overwritten.
@@ -123,10 +125,13 @@ class Spread:
             counts: as for `draw`.
             rng: chooses numbers that are rounded.
         """
+        listed = self._rows_among(codes)
+        known = numbers[listed]
         if self.lattice is None:
             numbers = self._cut(numbers, codes)
         if self.rounded:
             round_off(numbers, codes, self.rounded, self.reach, counts, self.lattice, rng)
+        numbers[listed] = known
         return numbers
 
     def _cut(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -164,7 +169,8 @@ class Spread:
         (begin,), (end,) = (ends[bins] for ends in self._ends)
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
         least, most = self.reach[[cell]].T
-        place = self.scale.of(self._without_pace(np.clip([number], least - half, most + half), least, most))
+        bound = self._divide_at(np.clip([number], least - half, most + half), bins, "left")
+        place = self.scale.of(self._without_pace(bound, least, most))
         ranks = self._ranks_of_places(
             bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin)
         )
@@ -196,8 +202,10 @@ class Spread:
             low, high = _multiples(self.lattice, low, high)
             if low > high:
                 return first, np.where(self._wide, 0.0, last)
-        for found, bound in ((first, low - half), (last, high + half)):
+        sides: tuple[Literal["left", "right"], ...] = ("left", "right")
+        for found, bound, side in zip((first, last), (low - half, high + half), sides, strict=True):
             number = np.clip(bound, least[wide] - half, most[wide] + half)
+            number = self._divide_at(number, bins, side)
             number = self._without_pace(number, least[wide], most[wide])
             places = (self.scale.of(number) - begin[bins]) / (end[bins] - begin[bins])
             found[wide] = self._ranks_of_places(bins, masses, np.clip(places, 0.0, 1.0))
@@ -254,11 +262,54 @@ class Spread:
         numbers = self.scale.numbers(numbers)
         if self.pace is not None:
             numbers = self.pace.in_rhythm(numbers, least[bins], most[bins])
+        listed = self._rows_among(np.flatnonzero(self._wide)[bins] if self.among else bins)
+        among = self._choose_numbers(bins[listed], numbers[listed])
         if self.lattice is not None:
             numbers = self.lattice.values(self.lattice.nearest(numbers))
         np.maximum(numbers, least[bins], out=numbers)
         np.minimum(numbers, most[bins], out=numbers)
+        numbers[listed] = among
         return numbers
+
+    def _rows_among(self, codes: NDArray[np.int64]) -> NDArray[np.intp]:
+        """The rows of cells that hold some of `among`."""
+        if not self.among:
+            return np.zeros(0, dtype=np.intp)
+        first, stop = self._places_among
+        return np.flatnonzero((first < stop)[codes])
+
+    def _choose_numbers(self, bins: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For numbers of wide cells those of `among`, which divide their cell evenly; shape (N,)."""
+        if not len(bins):
+            return numbers
+        least, width, first, stop = self._parts[:, bins]
+        ahead = np.floor((numbers - least) / width * (stop - first))
+        chosen: NDArray[np.float64] = np.array(self.among)[(first + ahead).clip(first, stop - 1).astype(int)]
+        return chosen
+
+    def _divide_at(
+        self, bounds: NDArray[np.float64], bins: NDArray[np.int64], side: Literal["left", "right"]
+    ) -> NDArray[np.float64]:
+        """Where `_choose_numbers` goes over from numbers below bounds, or up to them, to others, (N,)."""
+        if not self.among:
+            return bounds
+        least, width, first, stop = self._parts[:, bins]
+        place = np.searchsorted(self.among, bounds, side).clip(first, stop)
+        return np.where(first < stop, least + width * (place - first) / np.maximum(stop - first, 1), bounds)
+
+    @cached_property
+    def _parts(self) -> NDArray[np.float64]:
+        """Where each wide cell begins, its width, and the places of its numbers in `among`; shape (4, n)."""
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach[self._wide].T
+        return np.stack([least - half, most - least + 2 * half, *self._places_among[:, self._wide]])
+
+    @cached_property
+    def _places_among(self) -> NDArray[np.intp]:
+        """The places in `among` of the first number of each wide cell and after its last; shape (2, n)."""
+        first = np.searchsorted(self.among, self.reach[:, 0])
+        stop = np.searchsorted(self.among, self.reach[:, 1], "right")
+        return np.where(self._wide, np.stack([first, stop]), 0)
 
     def _without_pace(
         self, numbers: NDArray[np.float64], least: NDArray[np.float64], most: NDArray[np.float64]

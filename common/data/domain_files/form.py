@@ -50,6 +50,7 @@ _NUMERIC = {
     "decimals": Key(whole(0, 15), "Decimal places of all values; excludes multiple_of."),
     "multiple_of": Key(Either((POSITIVE, Null())), "A number of which all values are multiples."),
     "rounded": Key(ListOf(_ROUNDED), "How round values are, by their size."),
+    "among": Key(ListOf(Number()), "Values among which those of a bin are drawn, if it holds some."),
     **_TEXTS,
     **_COUNTED,
 }

@@ -124,6 +124,7 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         atoms=tuple(form.get("atoms", ())),
         multiple_of=_multiple_of(name, form),
         rounded=tuple(map(Rounded.from_json, form.get("rounded", ()))),
+        among=tuple(form.get("among", ())),
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
         format=Notation(form.get("format", PLAIN.pattern)),

@@ -11,6 +11,7 @@ from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.granularity import Granularity
 from dpmosaic.common.data.attributes.moments import Moments
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.binning.lattice import Lattice
 from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.synthesis.learning.columns import categories, numbers, trim_bins
 from dpmosaic.synthesis.learning.kind import Numbers
@@ -72,3 +73,19 @@ def test_no_bin_of_fractions_has_numbers_of_both_signs(most, skewed):
     assert abs(nearest) <= (1e-9 * most if skewed else 0.0)
     assert attribute.minimum <= -0.37
     assert attribute.maximum >= most
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from([0.0001, 0.01, 0.05, 0.5, 1.0, 5.0, 10.0, 1000.0]),
+    st.integers(1, 10**6),
+    st.integers(1, 10**6),
+    st.booleans(),
+)
+def test_no_bin_has_numbers_of_both_signs(unit, below, above, skewed):
+    low, high = (float(Lattice(unit).values(np.array(end))) for end in (-below, above))
+    size = max(-low, high) / (50 if skewed else 2)
+    read = numbers("x", Numbers("{}", 4), unit, Range(low, high, 0.0, size, True), ())
+    assert read.reach[0, 0] <= low
+    assert read.reach[-1, 1] >= high
+    assert not np.any((read.reach[:, 0] < 0) & (read.reach[:, 1] >= 0))

@@ -38,6 +38,24 @@ def test_few_numbers_are_listed(learned, few):
     assert list(released.categories) == few
 
 
+@pytest.mark.parametrize("filled", [0.02, 0.1, 0.5])
+def test_a_column_of_few_rows_keeps_what_its_rows_hold(learned, filled):
+    # Of those that have a number, one in five has -99 and one in ten has one of ninety others.
+    rng = np.random.default_rng(3)
+    rows = int(filled * ROWS)
+    numbers = rng.choice([1.0, 2.0, 3.0, 20.0, 40.0], rows)
+    numbers[: rows // 10] = rng.integers(100, 190, rows // 10)
+    numbers[rows // 10 : 3 * rows // 10] = -99.0
+    cells = np.append(numbers, np.full(ROWS - rows, np.nan))
+    one = column(learned, cells)
+    if isinstance(one.released, CategoricalAttribute):
+        listed = np.isin(numbers, [number for number in one.released.categories if number != ""])
+        assert np.mean(~listed) <= 0.03
+    else:
+        assert isinstance(one.reading, NumericAttribute)
+        assert one.reading.maximum >= 180
+
+
 @pytest.mark.slow
 def test_halves_that_few_rows_have_are_listed_though_votes_do_not_show_them(learned):
     # Votes have a deviation of 91 records, of which 4 are needed; the counts of numbers have one of 50.

@@ -8,7 +8,14 @@ from dpmosaic.synthesis.learning.asking import Asking, Rows
 from dpmosaic.synthesis.learning.kind import Numbers
 from dpmosaic.synthesis.learning.kinds import Vote
 from dpmosaic.synthesis.learning.of_numbers import CLOSER, MAGNITUDES
-from dpmosaic.synthesis.learning.ranges import FINE_CELLS, Range, Ruler, found_range, occupied_cells
+from dpmosaic.synthesis.learning.ranges import (
+    FINE_CELLS,
+    Range,
+    Ruler,
+    extend_end,
+    found_range,
+    occupied_cells,
+)
 
 ROWS = 5000
 SEEDS = range(5)
@@ -66,6 +73,17 @@ def test_exact_counts_of_small_whole_numbers_give_the_cells_that_hold_them(priva
     likely, possible = occupied_cells(counts, ruler.cells)
     assert ruler.numbers(*likely) == (low, high)
     assert possible[0] <= likely[0] < likely[1] <= possible[1]
+
+
+@pytest.mark.parametrize("after", [[0.0, 0.4, 0.8], [-0.5, 0.9, 0.6], [0.7, 0.3, -0.2]])
+@pytest.mark.parametrize("records", [20.0, 77.0, 1000.0])
+def test_an_end_that_a_cell_shows_is_not_that_of_the_box_around_it(records, after):
+    # Boxes of four cells are counted more exactly than each cell alone.
+    sums = np.concatenate([[0.0], np.cumsum([500.0] * 12 + [records, *after] + [0.0] * 48)])
+    counts = NoisyCounts(sums, (1, 4, 16), (0.7, 0.63, 0.62))
+    assert extend_end(counts, 12, 64, 3.0) == 13
+    turned = NoisyCounts(sums[-1] - sums[::-1], counts.widths, counts.variances)
+    assert extend_end(turned, 52, 0, 3.0) == 51
 
 
 def test_a_tail_that_no_box_shows_is_held_if_its_boxes_together_hold_many(private_counts):
