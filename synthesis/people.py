@@ -75,8 +75,8 @@ def release_people(
     elif stated.public:
         raise DataError("public: expected several tables by name beside it, got one; leave it out")
     tables, domains = _read(held_by_people, stated, public, rng)
-    tables = with_bounds(with_summaries(tables, stated.summaries), stated.within)
-    for note in notes_on_bounds(tables, stated.within):
+    tables = with_bounds(with_summaries(tables, stated.summaries), stated.within, domains)
+    for note in notes_on_bounds(tables, stated.within, domains):
         warnings.warn(note, MosaicWarning, stacklevel=3)
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)

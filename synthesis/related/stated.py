@@ -55,7 +55,9 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
 
 
 def with_bounds(
-    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+    tables: tuple[Raw, ...],
+    within: Mapping[str, tuple[str | None, str | None]],
+    domains: Mapping[str, Domain],
 ) -> tuple[Raw, ...]:
     """The tables with the columns of their parents between which their order lies.
 
@@ -85,19 +87,22 @@ def with_bounds(
         named[name] = replace(named[name], within=(low or "", high or ""))
     for raw in named.values():
         times = [one.name for one in raw.summaries if isinstance(one, TimeTo)]
-        if times and not raw.within[0] and not holds_numbers(raw.rows[str(raw.order)]):
+        if times and not raw.within[0] and not _in_order_of_numbers(raw, domains):
             raise DataError(
                 f"summary {times[0]!r}: expected the beginning of each row of {raw.owner!r}, from which "
-                f"times of {raw.name!r} count, got none; name a column of it in within"
+                f"times of {raw.name!r} count, got none; name a column of it in within, or describe an order "
+                "of numbers in a domain"
             )
     return tuple(named.values())
 
 
 def notes_on_bounds(
-    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+    tables: tuple[Raw, ...],
+    within: Mapping[str, tuple[str | None, str | None]],
+    domains: Mapping[str, Domain],
 ) -> Iterator[str]:
     """What to ask of tables in order of time whose parents are so, too, and of which no bounds are stated."""
-    timed = {one.name: one for one in tables if one.order and not holds_numbers(one.rows[one.order])}
+    timed = {one.name: one for one in tables if one.order and not _in_order_of_numbers(one, domains)}
     for raw in timed.values():
         if raw.owner in timed and raw.name not in within:
             above = timed[raw.owner].order
@@ -107,6 +112,11 @@ def notes_on_bounds(
                 f"of {raw.owner!r}; name in within the columns between which they lie, such as "
                 f"({above!r}, None), or (None, None) if they may lie anywhere"
             )
+
+
+def _in_order_of_numbers(raw: Raw, domains: Mapping[str, Domain]) -> bool:
+    """Whether rows are in order by numbers, as far as is declared; texts may be dates."""
+    return holds_numbers(raw.rows[str(raw.order)], str(raw.order), domains.get(raw.name))
 
 
 def with_series(
