@@ -84,8 +84,8 @@ def release_people(
     elif stated.public:
         raise DataError("public: expected several tables by name beside it, got one; leave it out")
     tables, domains = _read(held_by_people, stated, public, rng)
-    tables = with_bounds(with_summaries(tables, stated.summaries), stated.within, stated.near)
-    for note in notes_on_bounds(tables, {*stated.within, *stated.near}):
+    tables = with_bounds(with_summaries(tables, stated.summaries), stated.within, stated.near, domains)
+    for note in notes_on_bounds(tables, {*stated.within, *stated.near}, domains):
         warnings.warn(note, MosaicWarning, stacklevel=3)
     tables = with_courses(tables, stated.implied, domains)
     series = _series(stated, isinstance(data, Mapping))

@@ -266,24 +266,36 @@ def evidence_of(published: Published) -> Evidence:
 
 
 def named_choice(folder: Path, certificate: Certificate) -> list[str]:
-    """Names of the files of the release that chose bins, if they are the ones that a certificate names.
+    """Names of the files of the release that chose bins, if the folder has it.
 
     Args:
         folder: folder of the release that uses the bins.
         certificate: its certificate.
     """
+    chose = _compared_choice(folder, certificate)
+    return [] if chose is None else [f"{BINS}/{name}" for name in (*chose.outputs, CERTIFICATE)]
+
+
+def _compared_choice(folder: Path, certificate: Certificate) -> Certificate | None:
+    """The certificate of the release that chose bins, with its files compared; None if the folder has none.
+
+    Raises:
+        DataError: it is another one than that which the plan names, or a file has changed since.
+    """
     path = folder / BINS / CERTIFICATE
-    if certificate.plan.bins is None or not path.is_file():
-        return []
+    if not path.is_file():
+        return None
     chose = Certificate.load(path)
-    if chose.digest().hex() != certificate.plan.bins.certificate:
-        return []
+    if not certificate.names(chose):
+        raise DataError(f"{path}: expected the certificate that the plan names, found another; restore it")
     check_files(folder / BINS, chose)
-    return [f"{BINS}/{name}" for name in (*chose.outputs, CERTIFICATE)]
+    return chose
 
 
 def check_files(folder: Path, certificate: Certificate) -> None:
     """Refuses a folder in which a published file is not the one of the certificate; missing files may be.
+
+    So are those of the release that chose bins.
 
     Raises:
         DataError: a file has changed since the release.
@@ -296,3 +308,4 @@ def check_files(folder: Path, certificate: Certificate) -> None:
             raise DataError(
                 f"{path}: expected the file that the certificate names, found a changed one; restore it"
             )
+    _compared_choice(folder, certificate)

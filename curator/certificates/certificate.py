@@ -79,6 +79,10 @@ class Certificate(SignedRecord):
         """The same certificate with signatures."""
         return replace(self, signed=signatures)
 
+    def names(self, chose: Certificate) -> bool:
+        """Whether another certificate is that of the release that chose codes for this one."""
+        return self.plan.bins is not None and chose.digest().hex() == self.plan.bins.certificate
+
     @property
     def records(self) -> int:
         """Number of records of all slices, a noisy number if parties are aligned; public."""

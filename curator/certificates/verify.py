@@ -126,7 +126,25 @@ def verify_certificate(
     )
     if folder is not None:
         yield from _check_files(certificate, folder)
-        yield from _check_choice(terms, folder / BINS)
+        if terms.plan.chosen is not None:
+            said = "as the plan names it, at the cost that it states; verify it too"
+            yield from _check_choice(folder / BINS, lambda chose: fault_of_choice(chose, terms), said)
+
+
+def check_published(certificate: Certificate, folder: Path) -> Iterator[Check]:
+    """Compares the published files of a release that nobody signed with its certificate.
+
+    Args:
+        certificate: of the release.
+        folder: of its files; those that are there are compared.
+    """
+    yield from _check_files(certificate, folder)
+    if certificate.plan.bins is not None or (folder / BINS / CERTIFICATE).is_file():
+
+        def fault_of(chose: Certificate) -> str:
+            return "" if certificate.names(chose) else "not the certificate that the plan names"
+
+        yield from _check_choice(folder / BINS, fault_of, "as the plan names it")
 
 
 def _check_label(certificate: Certificate, terms: ReleaseTerms) -> Check:
@@ -217,11 +235,15 @@ def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Ce
     )
 
 
-def _check_choice(terms: ReleaseTerms, folder: Path) -> Iterator[Check]:
-    """The certificate of the release that chose codes, if this folder has it, and the files that it names."""
+def _check_choice(folder: Path, fault_of: Callable[[Certificate], str], said: str) -> Iterator[Check]:
+    """The certificate of the release that chose codes, if this folder has it, and the files that it names.
+
+    Args:
+        folder: of that release.
+        fault_of: what is wrong with its certificate; empty if nothing is.
+        said: what is said of one with which nothing is wrong.
+    """
     what = f"{BINS}/{CERTIFICATE}"
-    if terms.plan.chosen is None:
-        return
     if not (folder / CERTIFICATE).is_file():
         yield Check(what, True, "not in this folder, so not checked")
         return
@@ -230,8 +252,8 @@ def _check_choice(terms: ReleaseTerms, folder: Path) -> Iterator[Check]:
     except MosaicError:
         yield Check(what, False, "not a certificate of this version")
         return
-    fault = fault_of_choice(chose, terms)
-    yield Check(what, not fault, fault or "as the plan names it, at the cost that it states; verify it too")
+    fault = fault_of(chose)
+    yield Check(what, not fault, fault or said)
     yield from _check_files(chose, folder)
 
 

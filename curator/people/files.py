@@ -17,7 +17,7 @@ from ...common.privacy.cost import ALL_ROWS, WORDS_OF_PARTS, Adjacency, PrivacyU
 from ...common.terms import ReleaseTerms
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
-from ..certificates.verify import CERTIFICATE, WARNING, verify_certificate
+from ..certificates.verify import BINS, CERTIFICATE, WARNING, check_published, verify_certificate
 from .certificate import (
     OF_ALIGNMENT,
     OF_RECORDS,
@@ -72,9 +72,15 @@ def verify_people(folder: Path, federation: FederationList | None = None) -> Ite
     certificate = PeopleCertificate.load(folder / CERTIFICATE)
     yield from check_files(certificate, folder)
     held = _certificates(folder)
+    signed = any(one.signed is not None for one in held.values())
+    # What parties signed is verified with the files that it names.
+    for part in () if signed else certificate.parts:
+        if part.of == OF_RECORDS and part.certificate in held:
+            own = folder / RECORDS / file_name(part.table)
+            yield from _of_part(part, check_published(held[part.certificate], own))
     yield _check_record(certificate, held)
     yield _check_parts(certificate, held)
-    if any(one.signed is not None for one in held.values()):
+    if signed:
         if federation is None:
             raise DataError("--federation: expected the file of all cards of a release over parties; name it")
         yield from _verify_parts(certificate, held, folder, federation)
@@ -158,6 +164,11 @@ def _fault_of_link(before: PeopleCertificate, after: PeopleCertificate) -> str:
     return ""
 
 
+def _of_part(part: Spent, checks: Iterable[Check]) -> Iterator[Check]:
+    """Checks with the part that they are about."""
+    return (replace(check, what=f"{part.table}, {part.of}: {check.what}") for check in checks)
+
+
 def _verify_parts(
     certificate: PeopleCertificate, held: dict[str, Certificate], folder: Path, federation: FederationList
 ) -> Iterator[Check]:
@@ -165,8 +176,7 @@ def _verify_parts(
     for part in certificate.parts:
         if part.certificate in held:
             own = folder / RECORDS / file_name(part.table) if part.of == OF_RECORDS else None
-            for check in verify_certificate(held[part.certificate], federation, own):
-                yield replace(check, what=f"{part.table}, {part.of}: {check.what}")
+            yield from _of_part(part, verify_certificate(held[part.certificate], federation, own))
     aligned = {
         Fraction(0) if one.plan.alignment is None else Fraction(one.plan.alignment.zcdp_rho)
         for one in held.values()
@@ -232,13 +242,12 @@ def check_files(certificate: PeopleCertificate, folder: Path) -> Iterator[Check]
             yield Check(f"file {name}", same, "as certified" if same else "not the file that was certified")
     # The files of a release of records are named by its own certificate.
     inside = [PurePosixPath(name).parent for name in certificate.outputs if name.startswith(f"{RECORDS}/")]
+    inside += [one / BINS for one in inside]
     found = (
         PurePosixPath(path.relative_to(folder).as_posix()) for path in folder.rglob("*") if path.is_file()
     )
     known = {*certificate.outputs, CERTIFICATE, WARNING}
-    others = sorted(
-        str(one) for one in found if str(one) not in known and not any(map(one.is_relative_to, inside))
-    )
+    others = sorted(str(one) for one in found if str(one) not in known and one.parent not in inside)
     if others:
         yield Check("other files", False, f"in the folder, and not certified: {others[0]}")
 

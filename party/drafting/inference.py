@@ -192,7 +192,7 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
     entry, remarks = _kind(kept)
     remarks += odd
     if entry["type"] in ("identifier", "text"):
-        return entry, remarks
+        return entry | ({"reviewed": False} if "empty" in entry else {}), remarks
     if kept.beside:
         entry["texts"] = list(kept.beside)
         remarks.append(f"{kept.beside_rows} of {profile.rows} rows hold a text beside the numbers; check it")

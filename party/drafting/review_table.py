@@ -82,16 +82,9 @@ def review_column(name: str, entry: Any, offer: Offer | None = None) -> Reviewed
     offered = f"{_values(offer.entry)} (public knowledge: {offer.source})" if offer else ""
     if entry["type"] == "text":
         return ReviewedColumn(name, kind, values, "", "nothing", "", "nothing to review")
-    if entry["type"] == "identifier":
-        return ReviewedColumn(
-            name,
-            kind,
-            values,
-            "how they are written",
-            "about how many rows have none" if "empty" in entry else "nothing: new names are drawn",
-            "",
-            "nothing to review",
-        )
+    if entry["type"] == "identifier" and "empty" not in entry:
+        learned = "nothing: new names are drawn"
+        return ReviewedColumn(name, kind, values, "how they are written", learned, "", "nothing to review")
     if entry.get("reviewed", True):
         return ReviewedColumn(name, kind, values, "", "nothing that is not public", "", "yes")
     read, learned = _read(entry)
@@ -230,6 +223,8 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
     match entry["type"]:
         case "codes":
             return "the largest code", "that each of these codes occurs, and none beyond"
+        case "identifier":
+            return "how they are written, how many rows have none", "about how many rows have none"
         case "categorical" if entry.get("open"):
             return missing, "the texts that enough rows hold; they are found with privacy"
         case "categorical":

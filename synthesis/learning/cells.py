@@ -58,6 +58,7 @@ class Cells:
         timezones: name -> time zone of columns of instants.
         timed: columns whose type is one of dates or timestamps.
         listed: name -> categories of columns that the table's file describes.
+        order: column by which rows are in order; empty for none.
     """
 
     source: Queried
@@ -67,6 +68,7 @@ class Cells:
     timezones: Mapping[str, str]
     timed: frozenset[str]
     listed: Mapping[str, Sequence[str]]
+    order: str = ""
 
     @classmethod
     def of(
@@ -74,6 +76,7 @@ class Cells:
         source: Queried,
         timezones: Mapping[str, str],
         listed: Mapping[str, Sequence[str]] | None = None,
+        order: str = "",
     ) -> Cells:
         """Opens a raw table.
 
@@ -81,6 +84,7 @@ class Cells:
             source: the rows.
             timezones: of the columns of instants that declare one.
             listed: categories of columns that the table's file describes; public.
+            order: column by which rows are in order; empty for none.
 
         Raises:
             DataError: the table cannot be read, or a column has a type that no release holds.
@@ -103,7 +107,7 @@ class Cells:
                 timed.add(name)
             written[name] = f"{cell}::VARCHAR"
             texts[name] = f"nullif(trim({written[name]}), '')"
-        return cls(source, connection, texts, written, zones, frozenset(timed), listed or {})
+        return cls(source, connection, texts, written, zones, frozenset(timed), listed or {}, order)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -304,7 +304,7 @@ class Describing:
         raw = self._raw[name]
         rows = raw.rows.iloc[sampled][raw.open_columns].reset_index(drop=True)
         table = raw_table(with_texts(rows, raw.storage))
-        with closing(Cells.of(table.source, table.timezones)) as cells:
+        with closing(Cells.of(table.source, table.timezones, order=raw.order or "")) as cells:
             begun = begun_without(
                 cells,
                 table.read,

@@ -72,10 +72,11 @@ def has_order(rows: pd.DataFrame, order: str, known: Domain | None = None) -> ND
     return _read(rows[order], _attribute(order, known))[1]
 
 
-def holds_numbers(column: pd.Series) -> bool:
-    """Whether the column of an order holds numbers, and no dates."""
-    if _is_written(column):
-        return bool(np.isfinite(_numbers_in(_texts(column))).all())
+def holds_numbers(column: pd.Series, order: str, known: Domain | None = None) -> bool:
+    """Whether the column of an order holds numbers, by its domain or its type: no cell decides it."""
+    attribute = _attribute(order, known)
+    if attribute is not None:
+        return isinstance(attribute, NumericAttribute)
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 

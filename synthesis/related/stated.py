@@ -59,6 +59,7 @@ def with_bounds(
     tables: tuple[Raw, ...],
     within: Mapping[str, tuple[str | None, str | None]],
     near: Mapping[str, str],
+    domains: Mapping[str, Domain],
 ) -> tuple[Raw, ...]:
     """The tables with the columns of their parents by which their order lies.
 
@@ -84,10 +85,11 @@ def with_bounds(
         named[name] = replace(named[name], near=begun)
     for raw in named.values():
         times = [one.name for one in raw.summaries if isinstance(one, TimeTo)]
-        if times and not raw.within[0] and not holds_numbers(raw.rows[str(raw.order)]):
+        if times and not raw.within[0] and not _in_order_of_numbers(raw, domains):
             raise DataError(
                 f"summary {times[0]!r}: expected the beginning of each row of {raw.owner!r}, from which "
-                f"times of {raw.name!r} count, got none; name a column of it in within"
+                f"times of {raw.name!r} count, got none; name a column of it in within, or describe an order "
+                "of numbers in a domain"
             )
     return tuple(named.values())
 
@@ -113,14 +115,17 @@ def _of_parent(what: str, name: str, columns: Sequence[str | None], named: Mappi
     return [column or "" for column in columns]
 
 
-def notes_on_bounds(tables: tuple[Raw, ...], stated: Collection[str]) -> Iterator[str]:
+def notes_on_bounds(
+    tables: tuple[Raw, ...], stated: Collection[str], domains: Mapping[str, Domain]
+) -> Iterator[str]:
     """What to ask of tables in order of time whose parents are so, too, and of which nothing says when.
 
     Args:
         tables: the tables.
         stated: names of those of which bounds are stated.
+        domains: of those that have one.
     """
-    timed = {one.name: one for one in tables if one.order and not holds_numbers(one.rows[one.order])}
+    timed = {one.name: one for one in tables if one.order and not _in_order_of_numbers(one, domains)}
     for raw in timed.values():
         if raw.owner in timed and raw.name not in stated:
             above = timed[raw.owner].order
@@ -153,6 +158,11 @@ def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str
     return tuple(
         replace(raw, rising=of(raw.name, implied.rising), once=of(raw.name, implied.once)) for raw in tables
     )
+
+
+def _in_order_of_numbers(raw: Raw, domains: Mapping[str, Domain]) -> bool:
+    """Whether rows are in order by numbers, as far as is declared; texts may be dates."""
+    return holds_numbers(raw.rows[str(raw.order)], str(raw.order), domains.get(raw.name))
 
 
 def with_series(

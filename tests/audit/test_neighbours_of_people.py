@@ -3,7 +3,6 @@
 Rows are in an order that nothing draws, since an order of others that is drawn anew is no leak.
 """
 
-import json
 import warnings
 
 import numpy as np
@@ -11,43 +10,16 @@ import pandas as pd
 import pytest
 
 import dpmosaic
-from dpmosaic.common.errors import MosaicError
 from support import leaks
 from support.related import DOMAINS, RELATIONS, patients
 from support.replayed_noise import alarms
+from support.shown import people_in_python
 
 pytestmark = pytest.mark.slow
 
 ORDER = {"stays": "day", "codes": True}
-SETTINGS = {"mechanism": "independent", "epsilon": 30.0, "progress": False, "ledger": False}
+SETTINGS = {"mechanism": "independent", "epsilon": 30.0, "progress": False}
 PERSON, STAY = 5000, "S90000"
-
-
-def release_with(**options):
-    """A release from tables: what its owner and its readers see by name, and its certificates."""
-
-    def release(tables):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                made = dpmosaic.synthesize(tables, **SETTINGS | options)
-            except MosaicError as refusal:
-                return {"refusal": repr(refusal)}, []
-        frames = {f"table {name}": rows for name, rows in made.tables.items()}
-        if made.certificate.lifetime is None:
-            frames |= {f"further {name}": rows for name, rows in made.generate(20, seed=1).items()}
-        seen = {name: rows.to_csv(index=False) for name, rows in frames.items()}
-        seen |= {f"types of {name}": "\n".join(map(repr, rows.dtypes)) for name, rows in frames.items()}
-        seen |= {
-            "repr": repr(made),
-            "report": made.report().html,
-            "described": json.dumps([one.to_json() for one in made.family.tables]),
-            "certificate": json.dumps(made.certificate.to_json()),
-            "warnings": "\n".join(str(one.message) for one in caught),
-        }
-        return seen, [one.certificate for one in made.releases.values()]
-
-    return release
 
 
 def several():
@@ -105,7 +77,9 @@ CASES = [(odd, options) for options in OPTIONS for odd in ODD if options != "pai
 def test_a_person_with_rows_in_several_tables_shows_only_in_noisy_counts(odd, options):
     tables = several()
     # What numbers of rows cost stands in the certificate of the whole alone.
-    found = alarms(release_with(**RELATED, **OPTIONS[options]), tables, with_person(tables, *ODD[odd]))
+    found = alarms(
+        people_in_python(**SETTINGS | RELATED | OPTIONS[options]), tables, with_person(tables, *ODD[odd])
+    )
     assert found - {"cost"} == set()
 
 
@@ -113,7 +87,7 @@ def test_a_planted_fault_is_found_in_several_tables(monkeypatch):
     leaks.a_row_weighs_as_much_as_a_person(monkeypatch)
     tables = several()
     both = tables, with_person(tables, *ODD["many stays"])
-    assert "counts" in alarms(release_with(**RELATED, domain=DOMAINS), *both)
+    assert "counts" in alarms(people_in_python(**SETTINGS, **RELATED, domain=DOMAINS), *both)
 
 
 def visits(people=150):
@@ -160,7 +134,7 @@ def earlier(tmp_path_factory):
         warnings.simplefilter("ignore")
         for until in ENDS[:2]:
             before = {"continues": folders[-1]} if folders else {}
-            made = dpmosaic.synthesize(visits(), **SETTINGS, **SHARED, until=until, **before)
+            made = dpmosaic.synthesize(visits(), ledger=False, **SETTINGS, **SHARED, until=until, **before)
             folders.append(tmp_path_factory.mktemp("earlier") / "out")
             made.save(folders[-1])
     return [None, *folders]
@@ -178,5 +152,5 @@ def test_a_person_with_rows_in_some_periods_shows_only_in_noisy_counts(earlier, 
     }
     more = pd.concat([rows, pd.DataFrame(person)], ignore_index=True)
     before = {"continues": earlier[number]} if number else {}
-    release = release_with(**SHARED, until=ENDS[number], **before)
+    release = people_in_python(**SETTINGS, **SHARED, until=ENDS[number], **before)
     assert alarms(release, rows, more) - {"cost"} == set()

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import dpmosaic
 from dpmosaic.command import app
+from dpmosaic.common.errors import MosaicError
 from dpmosaic.curator.certificates import checking
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.simulations.stopping import UNFINISHED
@@ -62,21 +63,25 @@ def _seen_of(made):
 
 
 def people_in_python(**options):
-    """The same of a table with a key."""
+    """The same of a table with a key, or of related tables."""
 
-    def release(table):
+    def release(tables):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            made = dpmosaic.synthesize(table, ledger=False, **options)
-        further = made.generate(20, seed=1)["rows"]
-        seen = {
-            "table": made.table.to_csv(index=False),
-            "types": "\n".join(map(repr, made.table.dtypes)),
-            "further": further.to_csv(index=False),
+            try:
+                made = dpmosaic.synthesize(tables, ledger=False, **options)
+            except MosaicError as refusal:
+                return {"refusal": repr(refusal)}, []
+        frames = {f"table {name}": rows for name, rows in made.tables.items()}
+        if made.certificate.lifetime is None:
+            frames |= {f"further {name}": rows for name, rows in made.generate(20, seed=1).items()}
+        seen = {name: rows.to_csv(index=False) for name, rows in frames.items()}
+        seen |= {f"types of {name}": "\n".join(map(repr, rows.dtypes)) for name, rows in frames.items()}
+        seen |= {
             "repr": repr(made),
             "report": made.report().html,
-            "tables": json.dumps([one.to_json() for one in made.family.tables], indent=1),
-            "certificate": json.dumps(made.certificate.to_json(), indent=1),
+            "described": json.dumps([one.to_json() for one in made.family.tables]),
+            "certificate": json.dumps(made.certificate.to_json()),
             "warnings": "\n".join(str(one.message) for one in caught),
         }
         return seen, [one.certificate for one in made.releases.values()]

@@ -73,3 +73,44 @@ def test_all_columns_are_learned_from_parts_of_one_size(monkeypatch):
             rows, 5.0, key="id", per_person=["x0"], mechanism="independent", progress=False, seed=1
         )
     assert learned[1] == pytest.approx(learned[13] / 13, rel=0.01)
+
+
+def booked(people=2500):
+    """Stays that were booked some minutes before they began, each person's on other days."""
+    rng = np.random.default_rng(1)
+    whose = np.repeat(np.arange(people), rng.integers(1, 5, people))
+    rows = len(whose)
+    days = np.datetime64("2020-01-01T08:00") + rng.integers(0, 900, rows).astype("timedelta64[D]")
+    times = {"booked": days + rng.integers(0, 450, rows).astype("timedelta64[m]")}
+    times["begun"] = times["booked"] + rng.integers(5, 50, rows).astype("timedelta64[m]")
+    times["ended"] = times["begun"] + rng.integers(60, 5000, rows).astype("timedelta64[m]")
+    return pd.DataFrame({"who": whose, **{n: one.astype("datetime64[us]") for n, one in times.items()}})
+
+
+@pytest.mark.parametrize("order", ["booked", "begun", "ended"])
+def test_the_order_of_rows_is_counted_from_no_date_near_it_and_others_are_from_it(order):
+    made = dpmosaic.synthesize(
+        booked(), 4.0, key="who", order=order, mechanism="independent", progress=False, ledger=False
+    )
+    rows, minute = made.table, pd.Timedelta(minutes=1)
+    assert made.family["rows"].steps is not None
+    assert (rows.groupby("who")[order].diff().dropna() >= pd.Timedelta(0)).all()
+    assert 15 < ((rows["begun"] - rows["booked"]) / minute).median() < 40
+    assert 1500 < ((rows["ended"] - rows["begun"]) / minute).median() < 3500
+
+
+def test_an_order_that_a_domain_counts_from_another_column_is_refused_before_anything_is_asked(monkeypatch):
+    monkeypatch.setattr(PrivateCounts, "_charge", None)
+    bounds = {"type": "timestamp", "min": "2020-01-01", "max": "2022-12-31"}
+    gaps = {"type": "timestamp", "after": {"booked": {"min": 0, "max": 4000, "bins": 9}}}
+    ended = {**bounds, "bins": 9}
+    with pytest.raises(DataError, match=r"order 'begun': expected .* one that comes after another"):
+        dpmosaic.synthesize(
+            booked(20),
+            4.0,
+            key="who",
+            order="begun",
+            domain={"booked": {**bounds, "bins": 9}, "begun": gaps, "ended": ended},
+            progress=False,
+            ledger=False,
+        )

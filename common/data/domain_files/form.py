@@ -158,6 +158,7 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
             {
                 "pattern": Key(Text(), "A name with one number, P-{:06d}.", required=True),
                 "empty": Key(SHARE, "Share of the rows without a name."),
+                "reviewed": Key(Truth(), "false: nobody has reviewed the share, and all rows get a name."),
             }
         )
     },

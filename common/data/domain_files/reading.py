@@ -234,7 +234,9 @@ def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttri
 
 def _identifier(name: str, form: Mapping[str, Any]) -> Identifier:
     _check_form(name, form)
-    return Identifier(name, form["pattern"], form.get("empty", 0.0))
+    # No certificate speaks of columns that no model holds: nothing says that a share was read from rows.
+    empty = form.get("empty", 0.0) if form.get("reviewed", True) else 0.0
+    return Identifier(name, form["pattern"], empty)
 
 
 def _text(name: str, form: Mapping[str, Any]) -> Dropped:

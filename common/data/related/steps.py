@@ -11,7 +11,7 @@ from ...later import np
 from ..attributes.attribute import Attribute
 from ..attributes.categorical import CategoricalAttribute
 from ..attributes.clock import Clock
-from ..attributes.dates import BinnedTimes, TimeAttribute, bins_of
+from ..attributes.dates import BinnedTimes, GapAttribute, TimeAttribute, bins_of
 from ..attributes.numeric import NumericAttribute
 from ..binning.scale import Scale
 
@@ -292,9 +292,12 @@ def place_names(order: str, child: str) -> tuple[str, str]:
 
 
 def orders(when: Attribute) -> bool:
-    """Whether a column can say the order of rows: numbers, dates or timestamps, without texts among them."""
+    """Whether a column can say the order of rows: numbers, dates or timestamps, without texts among them.
+
+    One that comes after another cannot: it holds how far.
+    """
     if isinstance(when, TimeAttribute):
-        return not isinstance(when.moments, Clock) and not when.texts
+        return not isinstance(when, GapAttribute) and not isinstance(when.moments, Clock) and not when.texts
     return isinstance(when, NumericAttribute) and not when.texts
 
 
@@ -307,5 +310,5 @@ def check_order(when: Attribute) -> None:
     if not orders(when):
         raise DataError(
             f"order {when.name!r}: expected a column of numbers, dates or timestamps alone, got another "
-            "kind, or texts among them; order by another column"
+            "kind, one that comes after another, or texts among them; order by another column"
         )

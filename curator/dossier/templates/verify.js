@@ -1257,7 +1257,7 @@ const verifier = (() => {
   const choiceChecks = async (certificate, files) => {
     const chosen = certificate.signed ? readTerms(certificate.signed.terms).plan.chosen : certificate.plan.bins;
     const [what, folder] = ["bins/certificate.json", inside(files, "bins/")];
-    if (!chosen) return [];
+    if (!chosen) return certificate.signed || !folder.has("certificate.json") ? [] : [check(what, false, "", "not the certificate that the plan names")];
     if (!folder.has("certificate.json")) return [{ what, passed: null, finding: "not in this folder, so not checked" }];
     return attempt(what, async () => {
       const made = readCertificate(jsonOf(await folder.get("certificate.json")()));
@@ -1347,13 +1347,17 @@ const verifier = (() => {
     const granted = terms.reduce((sum, one) => sum + one.granted_rho, 0);
     return terms.every((one) => granted >= one.plan.related.zcdp_rho * (1 - 2 ** -40));
   };
-  const partsChecks = async (certificate, parts, files, federation) => {
+  const ofParts = async (certificate, parts, files, verified) => {
     const checks = [];
     for (const { table, of: what, certificate: digest } of certificate.parts) {
       if (!parts.has(digest)) continue;
       const own = what === OF_RECORDS ? inside(files, `${OF_RECORDS}/${folderOf(table)}/`) : null;
-      for (const one of await verifyRelease(parts.get(digest).made, federation, own)) checks.push({ ...one, what: `${table}, ${what}: ${one.what}` });
+      for (const one of await verified(parts.get(digest).made, own)) checks.push({ ...one, what: `${table}, ${what}: ${one.what}` });
     }
+    return checks;
+  };
+  const partsChecks = async (certificate, parts, files, federation) => {
+    const checks = await ofParts(certificate, parts, files, (made, own) => verifyRelease(made, federation, own));
     const costs = (values, none) => written(Array.from(new Set(values.length ? values : none)).sort());
     const signed = costs(Array.from(parts.values(), ({ made }) => (made.plan.alignment ? fractionText(made.plan.alignment.zcdp_rho) : "0")), []);
     const stated = costs(certificate.parts.filter((part) => part.of === OF_ALIGNMENT).map((part) => fractionText(part.zcdp_rho)), ["0"]);
@@ -1377,7 +1381,7 @@ const verifier = (() => {
     }
     const folders = Array.from(certificate.outputs.keys()).filter((name) => name.startsWith("records/")).map((name) => name.slice(0, name.lastIndexOf("/") + 1));
     const known = new Set([...certificate.outputs.keys(), "certificate.json", WARNING]);
-    const others = Array.from(files.keys()).filter((name) => !known.has(name) && !folders.some((folder) => name.startsWith(folder))).sort(byCodePoint);
+    const others = Array.from(files.keys()).filter((name) => !known.has(name) && !folders.some((folder) => name.startsWith(folder) && /^(bins\/)?[^/]+$/.test(name.slice(folder.length)))).sort(byCodePoint);
     if (others.length) checks.push(check("other files", false, "", `in the folder, and not certified: ${others[0]}`));
     const parts = new Map();
     for (const [path, read] of files)
@@ -1409,6 +1413,7 @@ const verifier = (() => {
     } else {
       if (federation) checks.push(check("form", false, "", "no part is signed, so not the certificate of a release over the institutions of these cards"));
       checks.push({ what: "signatures", passed: null, finding: "nobody signs a release from one place: it is the word of who made it" });
+      checks.push(...(await ofParts(certificate, parts, files, async (made, own) => (own ? [...(await fileChecks(made, own)), ...(await choiceChecks(made, own))] : []))));
       for (const part of parts.values())
         for (const one of unsignedChecks(part.made)) if (one.passed === false) checks.push({ ...one, what: `${part.path}: ${one.what}` });
     }

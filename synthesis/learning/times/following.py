@@ -107,7 +107,7 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
     """The columns that are near others, with that one, and the gaps in units.
 
     A column is near another one if most gaps are far shorter than the range of the dates. It is counted from
-    the one that comes first in most rows, of several from the nearest.
+    the one that comes first in most rows, of several from the nearest; the order of rows from none.
 
     Args:
         asking: the means.
@@ -117,7 +117,7 @@ def learned_gaps(asking: Asking, columns: Mapping[str, Dates]) -> dict[str, tupl
     found = [
         near
         for first, later, noisy in _pairs_compared(asking, columns, names)
-        if (near := _near(columns, first, later, noisy, asking.records)) is not None
+        if (near := _near(asking, columns, first, later, noisy)) is not None
     ]
     after: dict[str, str] = {}
     gaps: dict[str, NumericAttribute] = {}
@@ -143,12 +143,13 @@ def _pairs_compared(
             yield name, several[name], noisy
 
 
-def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy, records: float) -> _Near | None:
+def _near(asking: Asking, columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy) -> _Near | None:
     """How near a column is to another one; None if it is not."""
     seen, middle = noisy.above_noise(_SURELY_THERE)[:-1], len(_LENGTHS)
     if seen.sum() < _CLEAR * min(columns[first].vote.filled, columns[later].vote.filled):
         return None
-    if seen[:middle].sum() > seen[middle + 1 :].sum():
+    order = asking.cells.order
+    if later == order or (first != order and seen[:middle].sum() > seen[middle + 1 :].sum()):
         first, later, seen = later, first, seen[::-1]
     reached, reach = np.cumsum(seen) / seen.sum(), columns[first].reach
     few, many, most = (int(np.searchsorted(reached, share)) for share in (*_MIDDLE_OF_GAPS, _MOST_OF_GAPS))
@@ -156,7 +157,7 @@ def _near(columns: Mapping[str, Dates], first: str, later: str, noisy: Noisy, re
     near = max(-_EDGES[few], _EDGES[many + 1]) <= _FAR_GAPS * reach
     near |= follows and _EDGES[most + 1] <= _FARTHER * reach
     noise, filled = PRESENT * noisy.sigma, columns[later].vote.filled
-    lacking = filled - (records - float(noisy.values[-1]))
+    lacking = filled - (asking.records - float(noisy.values[-1]))
     known = columns[first].vote.missing == 0 or lacking + noise <= _SELDOM_UNKNOWN * filled
     if not (near and known):
         return None

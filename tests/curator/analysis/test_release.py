@@ -298,8 +298,11 @@ def test_the_domain_and_certificate_of_a_choice_of_bins_are_compared_before_they
     form = json.loads((tmp_path / "one" / "bins" / "certificate.json").read_text())
     form["selected_by"] = "somebody else"
     (tmp_path / "one" / "bins" / "certificate.json").write_text(json.dumps(form))
-    loaded.save(tmp_path / "two")
-    assert not (tmp_path / "two" / "bins" / "certificate.json").exists()
+    for call in (lambda: loaded.save(tmp_path / "two"), lambda: dpmosaic.load(tmp_path / "one")):
+        with pytest.raises(
+            DataError, match=r"certificate\.json: expected the certificate that the plan names"
+        ):
+            call()
     with (tmp_path / "one" / "bins" / "domain.json").open("a") as file:
         file.write(" ")
     with pytest.raises(DataError, match=r"domain\.json: expected the file that the certificate names"):

@@ -1,8 +1,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import dpmosaic
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.drafting.draft import NOT_PRIVATE, Draft
@@ -135,3 +137,52 @@ def test_the_draft_says_that_it_is_not_private_while_an_entry_is_unreviewed(draf
     draft.confirm()
     assert "show it to nobody" not in repr(draft)
     assert "Every entry is reviewed." in repr(draft)
+
+
+ROWS_OF_EACH = 400
+
+
+def kinds():
+    """Cells of most kinds that a draft tells apart, as texts."""
+    rng, places = np.random.default_rng(1), np.arange(ROWS_OF_EACH)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 900, ROWS_OF_EACH)
+    return {
+        "names": [f"P-{place:06d}" for place in rng.permutation(places)],
+        "addresses": [f"{place:x}@mail.example" for place in places],
+        "uuids": [f"{place:08x}-0000-4000-8000-000000000000" for place in places],
+        "notes": [
+            f"pain in the left knee since {place} days, worse at night and in the cold" for place in places
+        ],
+        "numbers": rng.integers(0, 90, ROWS_OF_EACH).astype(str).tolist(),
+        "amounts": [f"{amount:.2f}" for amount in rng.lognormal(3, 1, ROWS_OF_EACH)],
+        "words": rng.choice(["yes", "no"], ROWS_OF_EACH).tolist(),
+        "wards": rng.choice(["a", "b", "c"], ROWS_OF_EACH).tolist(),
+        "days": days.astype(str).tolist(),
+        "hours": [f"{place % 24:02d}:{place % 60:02d}" for place in places],
+        "codes": [f"{place % 7:04d}" for place in places],
+        "pairs": [f"{100 + place % 80}/{60 + place % 40}" for place in places],
+    }
+
+
+def some(cells):
+    """The cells, of which three in ten are missing."""
+    return ["" if place % 10 < 3 else cell for place, cell in enumerate(cells)]
+
+
+def test_what_a_draft_says_unmarked_is_the_form_of_names_and_what_is_left_out():
+    rows = pd.DataFrame(
+        {
+            **kinds(),
+            **{f"{name} or none": some(cells) for name, cells in kinds().items()},
+        }
+    )
+    drafted = dpmosaic.draft(rows)
+    unmarked = {name: dict(drafted[name]) for name in drafted if name not in drafted.unreviewed}
+    assert {"names", "addresses", "notes"} <= unmarked.keys()
+    assert {key for entry in unmarked.values() for key in entry} == {"type", "pattern", "drop"}
+    assert drafted["names or none"]["empty"] == 0.3
+    assert "names or none" in drafted.unreviewed
+    # Of what nobody has reviewed, no certificate would speak.
+    assert {one.empty for one in drafted.domain.identifiers} == {0.0}
+    drafted.confirm("names or none")
+    assert {one.empty for one in drafted.domain.identifiers} == {0.0, 0.3}

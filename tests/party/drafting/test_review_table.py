@@ -57,6 +57,12 @@ MARK = {"reviewed": False}
             "2020-01-01 to 2020-12-31, by month",
             "years",
         ),
+        (
+            {"type": "identifier", "pattern": "P-{:06d}", "empty": 0.3},
+            "names of records",
+            "none in 30% of the rows",
+            "how many rows have none",
+        ),
     ],
 )
 def test_an_unreviewed_entry_says_what_was_read_and_what_is_learned(entry, kind, values, read):

@@ -78,7 +78,11 @@ def test_names_that_some_rows_lack_stand_in_as_many_new_rows(tmp_path, kind, emp
     keys = rng.permutation(10**6)[: 4 * ROWS].tolist()
     cells = [NAMES[kind].format(key) if rng.random() >= empty else "" for key in keys]
     rows = pd.DataFrame({"x": cells, "y": "a"})
-    for domain in ({}, {"domain": draft(rows)}):
+    drafted = draft(rows)
+    unseen = synthesize(rows, mechanism="independent", seed=1, progress=False, domain=drafted)
+    assert unseen.table["x"].notna().all()
+    drafted.confirm("x")
+    for domain in ({}, {"domain": drafted}):
         release = synthesize(rows, epsilon=20.0, mechanism="independent", seed=1, progress=False, **domain)
         names = release.table["x"]
         assert names.isna().mean() == pytest.approx(empty, abs=0.05)

@@ -1,0 +1,37 @@
+"""A random row or person, added to a random table, shows only in noisy counts; see `replayed_noise`."""
+
+import numpy as np
+import pytest
+
+from support.random_rows import as_related, people_and_neighbour, table_and_neighbour
+from support.replayed_noise import alarms
+from support.shown import in_python, people_in_python
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = {"mechanism": "independent", "anyway": True, "progress": False}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_odd_row_among_times_shows_only_in_noisy_counts(seed):
+    rng = np.random.default_rng(seed)
+    tables = table_and_neighbour(rng)
+    release = in_python(**SETTINGS, epsilon=float(rng.choice([3, 30, 300])))
+    assert alarms(release, *tables) - {"refused"} == set()
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_an_odd_person_in_an_order_shows_only_in_noisy_counts(seed):
+    rng = np.random.default_rng(seed)
+    tables, options = people_and_neighbour(rng), {"epsilon": float(rng.choice([10, 30, 300]))}
+    if seed % 2:
+        options |= {"key": "who", "order": "begun", "per_person": ["sex"]}
+        options |= {"series": "ward"} if rng.random() < 0.5 else {}
+    else:
+        tables = [as_related(rows) for rows in tables]
+        options |= {"relations": {"stays": {"who": "people"}, "events": {"stay": "stays"}}}
+        options |= {"order": {"stays": "begun", "events": "at"}}
+        options |= {"within": {"events": ("begun", "ended")}} if rng.random() < 0.3 else {}
+    release = people_in_python(**SETTINGS, **options, drop_incomplete=True)
+    # What numbers of rows cost stands in the certificate of the whole alone.
+    assert alarms(release, *tables) - {"cost", "refused"} == set()
