@@ -117,19 +117,19 @@ def read_relations(path: Path, folder: Path) -> Stated:
         if len(entry.get("within", ("", ""))) != 2:
             raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')
 
-    def said(what: str) -> dict[str, Any]:
+    def entries_of(what: str) -> dict[str, Any]:
         return {name: entry[what] for name, entry in content.items() if what in entry}
 
     return Stated(
         {name: file_of(folder, name, entry.get("file")) for name, entry in content.items()},
-        said("belongs_to"),
-        {name: order for name, order in said("order").items() if order},
-        {name: path.parent / file for name, file in said("domain").items()},
-        within={name: tuple(columns) for name, columns in said("within").items()},
-        implied=Implied(*(said(one.name) for one in fields(Implied))),
-        drop_incomplete=frozenset(name for name, kept in said("drop_incomplete").items() if kept),
-        public=frozenset(name for name, kept in said("public").items() if kept),
-        **{what: said(what) for what in ("summaries", "near", "workload", "series")},
+        entries_of("belongs_to"),
+        {name: order for name, order in entries_of("order").items() if order},
+        {name: path.parent / file for name, file in entries_of("domain").items()},
+        within={name: tuple(columns) for name, columns in entries_of("within").items()},
+        implied=Implied(*(entries_of(one.name) for one in fields(Implied))),
+        drop_incomplete=frozenset(name for name, kept in entries_of("drop_incomplete").items() if kept),
+        public=frozenset(name for name, kept in entries_of("public").items() if kept),
+        **{what: entries_of(what) for what in ("summaries", "near", "workload", "series")},
     )
 
 
