@@ -161,7 +161,7 @@ def _repeats_above(
         found: the columns of the tables above it.
     """
     for column, (above, of) in table.repeats.items():
-        if of in found[above]:
+        if of in found.get(above, {}):
             at = lineage(family, table.name, above, rows)
             yield column, pd.Series(found[above][of]).take(at).reset_index(drop=True)
 
@@ -237,9 +237,11 @@ def _times(
     values = map_to_quantiles(values, held, table, bounds)
     values = in_rhythm(values, held, table, bounds, rng)
     if table.steps.when.name in table.once and len(values):
-        high = table.steps.units.ends[1]
-        most = np.full(len(values), high) if bounds[1] is None else np.minimum(bounds[1], high)
-        values = apart(values, held, table.steps.unit, most)
+        least, most = (
+            np.full(len(values), end) if bound is None else np.clip(bound, *table.steps.units.ends)
+            for bound, end in zip(bounds, table.steps.units.ends, strict=True)
+        )
+        values = apart(values, held, table.steps.unit, least, most)
     return values, bounds
 
 

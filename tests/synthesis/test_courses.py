@@ -164,9 +164,10 @@ def test_values_of_a_parent_are_a_unit_apart_within_its_end(values):
     held = np.array([value for one in values for value in sorted(one)], dtype=np.float64)
     if not len(held):
         return
-    found = apart(held, rows, 1.0, np.full(len(held), 30.0))
+    found = apart(held, rows, 1.0, np.zeros(len(held)), np.full(len(held), 30.0))
     inside = np.diff(found)[np.diff(parent) == 0]
     assert (inside >= 1).all()
+    assert found.min() >= 0
     assert found.max() <= 30
     # What is apart already stays.
     for place, one in enumerate(values):

@@ -9,6 +9,7 @@ from ....common.data.related.rows import Rows
 from ..kin import Kin
 
 Codes = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 
 _REDRAWS = 8
 """Times that codes which a parent has twice are drawn anew; what is left then gets codes that are free."""
@@ -44,34 +45,34 @@ def kept_between(table: Kin, rows: Rows, rng: np.random.Generator) -> Rows:
     return Rows(codes, rows.parent, rows.parents)
 
 
-def apart(
-    values: NDArray[np.float64], rows: Rows, unit: float, most: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def apart(values: Numbers, rows: Rows, unit: float, least: Numbers, most: Numbers) -> Numbers:
     """Increasing values of each parent that differ by a unit at least, as far as there is room; shape (N,).
 
     Args:
         values: sorted among the rows of each parent, shape (N,).
         rows: the rows.
         unit: the least difference.
-        most: the largest value of each row's parent, shape (N,).
+        least: the least value of each row's parent, shape (N,).
+        most: the largest one, shape (N,).
     """
     steps = rows.places * unit
     # What a row has beyond as many units as rows lie before it never falls.
     beyond = _highest_so_far(values - steps, rows)
     left = (rows.numbers[rows.parent] - 1) * unit
-    found: NDArray[np.float64] = np.minimum(beyond, most - left) + steps
+    found: Numbers = np.maximum(np.minimum(beyond, most - left) + steps, least)
     return found
 
 
 def _strictly(codes: Codes, rows: Rows, size: int) -> Codes:
-    found = apart(codes.astype(np.float64), rows, 1.0, np.full(len(rows), size - 1.0))
-    return np.clip(found, 0, size - 1).astype(np.int64)
+    ends = np.zeros(len(rows)), np.full(len(rows), size - 1.0)
+    return apart(codes.astype(np.float64), rows, 1.0, *ends).astype(np.int64)
 
 
-def _highest_so_far(values: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
+def _highest_so_far(values: Numbers, rows: Rows) -> Numbers:
     """The largest value of a parent up to each row, shape (N,)."""
-    width = values.max() - values.min() + 1
-    found: NDArray[np.float64] = np.maximum.accumulate(values + rows.parent * width) - rows.parent * width
+    known, rank = np.unique(values, return_inverse=True)
+    before = rows.parent * len(known)
+    found: Numbers = known[np.maximum.accumulate(rank + before) - before]
     return found
 
 

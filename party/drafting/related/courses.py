@@ -64,16 +64,12 @@ class InOrder:
         with rows.connection:
             cells = rows.sample(_SAMPLE, foreign)
         _, parent = np.unique([str(one) for one in cells[foreign]], return_inverse=True)
-        keys: list[NDArray[Any]] = [_numbers(count, cells[count])] if count else []
+        keys: list[NDArray[Any]] = [read_numbers(count, cells[count])[0]] if count else []
         if order is not None:
             texts = blank_texts(cells[order.name], order.missing)
             keys.append(order.moments.read(order.name, texts)[0].astype(np.int64))
         places = np.lexsort((*keys, parent))
         return cls(parent[places], {name: found[places] for name, found in cells.items()})
-
-    def numbers(self, name: str) -> Numbers:
-        """A column as numbers, NaN where a cell is none, shape (N,)."""
-        return _numbers(name, self.cells[name])
 
     def never_falls(self, values: Numbers) -> bool:
         """Whether nearly no row has less than the one before; NaN is compared with nothing."""
@@ -134,7 +130,7 @@ def courses_of(found: InOrder, attributes: Mapping[str, Attribute], ordered: boo
     once = []
     for name, attribute in attributes.items():
         if isinstance(attribute, NumericAttribute) and ordered and not attribute.texts:
-            if found.rises(found.numbers(name)):
+            if found.rises(attribute.numbers(found.cells[name])):
                 rising[name] = ()
         elif isinstance(attribute, CategoricalAttribute):
             codes, known = _codes(attribute, found.cells[name])
@@ -153,7 +149,3 @@ def _codes(attribute: CategoricalAttribute, cells: NDArray[np.object_]) -> tuple
     places = {text_of(category): place for place, category in enumerate(attribute.categories)}
     found = np.array([places.get("" if cell is None else str(cell).strip(), -1) for cell in cells])
     return np.maximum(found, 0), bool((found >= 0).all())
-
-
-def _numbers(name: str, cells: NDArray[np.object_]) -> Numbers:
-    return read_numbers(name, cells)[0]

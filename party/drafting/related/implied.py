@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from ....common.data.attributes.dates import BinnedTimes
+from ....common.data.values import read_numbers
 from ...sources.source import FileSource
 from ...sources.sql import as_key
 from .courses import InOrder
@@ -87,7 +88,7 @@ def counts_of(
             )
         if found["most"][0] > 1 and found["counted"][0] >= _AGREEING:
             counted = InOrder.of(source, foreign, order, [name]) if order else None
-            if counted is None or counted.never_falls(counted.numbers(name)):
+            if counted is None or counted.never_falls(read_numbers(name, counted.cells[name])[0]):
                 yield name, int(found["first"][0])
 
 
