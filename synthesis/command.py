@@ -97,6 +97,30 @@ def synthesize(
             rich_help_panel=PEOPLE,
         ),
     ] = False,
+    rising: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --key and --order: a column of which no row of a person has less than the one before; "
+            "may be given several times.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    once: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --key: a column of which no two rows of a person have the same, of categories or the "
+            "order; may be given several times.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    counts: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --key: a column that counts the rows of a person from 1, or COLUMN=0; may be given "
+            "several times.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
     per_person: Annotated[
         list[str] | None,
         typer.Option(
@@ -238,6 +262,7 @@ def synthesize(
             chosen: dict[str, Any] = (
                 {
                     **{"key": key, "order": order, "series": series, "per_person": per_person or ()},
+                    **{"rising": rising, "once": once, "counts": _first_numbers(counts)},
                     **{"domain": domain, **periods},
                 }
                 if stated is None
@@ -266,11 +291,11 @@ def synthesize(
         unsaid += [f"{name}: {_NO_ROWS}" for name, rows in people.frames.items() if not len(rows)]
         _tell(people, sizes, promised, out, where, unsaid, json_output)
         return
-    alone = (order, series, releases, until, continues)
+    alone = (order, series, rising, once, counts, releases, until, continues)
     if per_person or drop_incomplete or any(one is not None for one in alone):
         raise DataError(
-            "order, series, drop_incomplete, per_person, releases, until and continues: expected --key "
-            "beside them, got none; name the key"
+            "order, series, rising, once, counts, drop_incomplete, per_person, releases, until and "
+            "continues: expected --key beside them, got none; name the key"
         )
     with unfinished_release(out, _command(options)) as kept, _warnings_said(not json_output) as notes:
         with process_for_checks() as checks, compiling_beside():
@@ -282,6 +307,14 @@ def synthesize(
     unsaid = [*(notes if json_output else []), *([] if formulas is None else [formulas])]
     size, promise = {"rows": release.rows.record_count}, release.certificate.promise
     _tell(release, size, promise, out, f"open {out / 'report.html'}", unsaid, json_output)
+
+
+def _first_numbers(counts: list[str] | None) -> dict[str, int] | None:
+    """Columns that count rows, each with the first number, as the command names them."""
+    if not counts:
+        return None
+    parts = [one.rpartition("=") if one.endswith(("=0", "=1")) else (one, "", "1") for one in counts]
+    return {column: int(first) for column, _, first in parts}
 
 
 def resume(

@@ -187,10 +187,10 @@ def _read(
     assert key is not None
     if isinstance(per_person, str):
         raise DataError("per_person: expected names of columns, got a single text; put it into a list")
-    if stated.implied != Implied():
+    if stated.sharing is not None and stated.implied != Implied():
         raise DataError(
-            "repeats, counts, rising and once: expected relations beside them, got a key; leave them out, "
-            "and name columns that are the same in all rows of a person in per_person"
+            "counts, rising and once: expected none in releases that share a promise, got some; leave them "
+            "out"
         )
     if stated.relations:
         raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
@@ -200,7 +200,7 @@ def _read(
         raise DataError("drop_incomplete: expected True or False beside a key, got names; say which")
     names = tuple(per_person)
     known = None if domain is None else read_domain(domain)
-    people, rows = read_keyed(data, key, names, order, rng, stated.drop_incomplete, known)
+    people, rows = read_keyed(*(data, key, names, order, rng, stated.drop_incomplete, known, stated.implied))
     if known is None:
         return (people, rows), {}
     people = replace(people, pattern=without_keys(known, key)[1])

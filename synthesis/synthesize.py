@@ -95,6 +95,9 @@ def synthesize(
     key: str,
     order: Ordered | None = ...,
     series: str | None = ...,
+    counts: Mapping[str, int] | None = ...,
+    rising: Sequence[str] | None = ...,
+    once: Sequence[str] | None = ...,
     drop_incomplete: bool = ...,
     per_person: Sequence[str] = ...,
     releases: int | None = ...,
@@ -148,11 +151,11 @@ def synthesize(
     order: Ordered | Mapping[str, Ordered] | None = None,
     series: str | Mapping[str, str] | None = None,
     repeats: Relations | None = None,
-    counts: Mapping[str, Mapping[str, int]] | None = None,
+    counts: Mapping[str, int] | Mapping[str, Mapping[str, int]] | None = None,
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
     near: Mapping[str, str] | None = None,
-    rising: Mapping[str, Sequence[str]] | None = None,
-    once: Mapping[str, Sequence[str]] | None = None,
+    rising: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    once: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     drop_incomplete: bool | Collection[str] = False,
     summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
@@ -210,15 +213,17 @@ def synthesize(
             categories that says which one a row is of: what follows what is then kept within a series, for
             all columns but this one and the order. With relations, this for each such table: {"observations":
             "test"}.
-        rising: with relations, columns of which no row has less than the one before, for tables whose rows
-            have an order: numbers, or categories in the order of the domain: {"visits": ["age", "visit"]}.
-        once: with relations, columns of which no two rows of a row above have the same: categories, such as
-            the visits of a plan, or that of the order, such as the year of a panel.
+        rising: columns of which no row of a person has less than the one before, where rows have an order:
+            numbers, or categories in the order of the domain, ["age", "visit"]. With relations, this for each
+            such table, of the rows of one row above: {"visits": ["age", "visit"]}.
+        once: columns of which no two rows of a person have the same: categories, such as the visits of a
+            plan, or that of the order, such as the year of a panel. With relations, this for each such table.
         repeats: with relations, columns that repeat what the row above is, and are filled in from it:
             {"stays": {"sex": "patients"}}, or "patients.gender" if the column has another name there; keys
             of tables further above, too.
-        counts: with relations, columns that count the rows of each row above, such as the lines of an order,
-            with the first number, 0 or 1: {"items": {"line": 1}}. Synthetic rows are counted anew.
+        counts: columns that count the rows of a person in their order, with the first number, 0 or 1,
+            {"visit": 1}: synthetic rows are counted anew. With relations, this for each such table, of the
+            rows of one row above, such as the lines of an order: {"items": {"line": 1}}.
         within: with relations, the columns of the other table between which the order of the rows lies, such
             as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
         near: with relations, the column of the other table from which the first row is counted, where rows
@@ -348,7 +353,7 @@ def synthesize(
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "near": near or {}, "summaries": summaries or {}, "pairs": pairs},
         }
-        implied = Implied(*compose_texts([repeats or {}, counts or {}, rising or {}, once or {}]))
+        implied = Implied.stated(key is None, repeats, counts, rising, once)
         stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)

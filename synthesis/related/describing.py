@@ -15,6 +15,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.data.related.courses import can_be_once, can_rise
 from ...common.data.related.rows import Rows
 from ...common.data.related.steps import Steps, check_order, orders
 from ...common.data.table import Table, encode_table
@@ -383,7 +384,7 @@ class Describing:
             times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)
-        kin = replace(kin, series=self._series(raw, domain))
+        kin = replace(kin, series=self._series(raw, domain), **self._courses(raw, domain))
         self._family = self._family.with_table(kin)
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
         held = {one.name for one in (*self._family.own(name), *self._family.counted_attributes(name))}
@@ -424,6 +425,26 @@ class Describing:
             "before it whatever its series; describe it in a domain"
         )
         return ""
+
+    def _courses(self, raw: Raw, domain: Domain) -> dict[str, Any]:
+        """The columns that rise or have each value once; of learned ones those of which that can be said.
+
+        Nobody knows the order of categories that are learned.
+        """
+        held = {one.name: one for one in domain.attributes}
+        known = raw.name in self._asked.domains
+        once = [one for one in raw.once if known or one == raw.order or can_be_once(held.get(one))]
+        rising = [
+            one for one in raw.rising if known or (can_rise(held.get(one)) and not can_be_once(held.get(one)))
+        ]
+        self._remarks += (
+            f"{raw.name}: too few rows agreed on what {one!r} holds, so that it need not {said}; describe it in "
+            "a domain"
+            for said, stated, kept in (("rise", raw.rising, rising), ("be there once", raw.once, once))
+            for one in stated
+            if one not in kept
+        )
+        return {"rising": tuple(rising), "once": tuple(once)}
 
     def _encode(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""

@@ -15,7 +15,7 @@ from ...simulations.tables.frames import Source
 from .complete import without_incomplete
 from .frames import ROWS, frame_of
 from .order import Ordered
-from .tables import Raw, read_tables
+from .tables import NOTHING_IMPLIED, Implied, Raw, read_tables
 
 PEOPLE = "people"
 """Name of the people whose rows the only table of a release with a key has."""
@@ -29,6 +29,7 @@ def read_keyed(
     rng: np.random.Generator,
     drop_incomplete: bool = False,
     known: Domain | None = None,
+    implied: Implied = NOTHING_IMPLIED,
 ) -> tuple[Raw, ...]:
     """One table of several rows a person, as people and their rows.
 
@@ -40,6 +41,7 @@ def read_keyed(
         rng: see `read_tables`.
         drop_incomplete: whether rows without a key or a value of the order are left out.
         known: what the columns hold, if it is known.
+        implied: what columns have to do with other rows.
     """
     rows, storage = frame_of(ROWS, data)
     columns = tuple(map(str, rows.columns))
@@ -63,6 +65,7 @@ def read_keyed(
         {ROWS: order} if order is not None else {},
         rng,
         domains={} if known is None else {ROWS: known},
+        implied=implied,
     )
     # They come back as the one table that they are.
     whose, those = tables

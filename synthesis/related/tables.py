@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from ...common.data.attributes.attribute import check_name
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.related.repeats import Above, repeated_columns, table_and_column
+from ...common.data.values import compose_texts
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.people.files import check_file_names
@@ -22,7 +23,7 @@ from ...curator.people.summaries import Summary
 from ...curator.results.storage import Storage
 from ...simulations.tables.frames import Source
 from .complete import with_keys_read, without_incomplete
-from .frames import frame_of
+from .frames import ROWS, frame_of
 from .order import Ordered, in_counted_order, places_in_order
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -51,6 +52,28 @@ class Implied:
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rising: Mapping[str, Sequence[str]] = field(default_factory=dict)
     once: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def stated(cls, several: bool, repeats: object, counts: object, rising: object, once: object) -> Self:
+        """What was given to `synthesize`, of several tables or of one with a key.
+
+        Raises:
+            DataError: it is stated for the other kind.
+        """
+        found = {"repeats": repeats, "counts": counts, "rising": rising, "once": once}
+        if not several and repeats is not None:
+            raise DataError(
+                "repeats: expected relations beside it, got a key; leave it out, and name columns that are "
+                "the same in all rows of a person in per_person"
+            )
+        for name, said in found.items():
+            held = said.values() if isinstance(said, Mapping) else [said]
+            by_table = isinstance(said, Mapping) and not any(isinstance(one, int) for one in held)
+            if said is not None and by_table is not several:
+                what = "one for each table" if several else "columns alone"
+                raise DataError(f"{name}: expected {what}, got another form; state it so")
+        given = {name: said if several else {ROWS: said} for name, said in found.items() if said}
+        return cls(**compose_texts(given))
 
 
 _NO_REFERENCES: Mapping[str, Sequence[CategoricalAttribute]] = MappingProxyType({})

@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from typer.testing import CliRunner
 
 import dpmosaic
 from dpmosaic import Holders, simulate_people
+from dpmosaic.command import app
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
@@ -176,6 +178,48 @@ def test_values_of_a_parent_are_a_unit_apart_within_its_end(values):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("described", [True, False])
+def test_one_table_with_a_key_keeps_its_course(tmp_path, described):
+    data = study()
+    rows = data["visits"].assign(nth=lambda rows: rows.groupby("id").cumcount() + 1)
+    rows.sample(frac=1, random_state=1).to_csv(tmp_path / "visits.csv", index=False)
+    domain = tmp_path / "domain.json"
+    domain.write_text(json.dumps(STATED["domain"]["visits"] | {"day": DAY | {"format": "%Y-%m-%d"}}))
+    asked = ["--key", "id", "--order", "day", "--rising", "age", "--counts", "nth", "--epsilon", "8"]
+    described_ones = ["--domain", str(domain), "--rising", "visit", "--once", "visit"]
+    asked += described_ones if described else ["--once", "day"]
+    out = ["--no-ledger", "--out", str(tmp_path / "out")]
+    made = CliRunner().invoke(app, ["synthesize", str(tmp_path / "visits.csv"), *asked, *out])
+    assert made.exit_code == 0, made.output
+    found = pd.read_csv(tmp_path / "out" / "tables" / "rows.csv")
+    assert [*found.columns] == [*rows.columns]
+    by = found.sort_values(["id", "nth"]).groupby("id")
+    assert (by["nth"].max() == by.size()).all()
+    assert (by["age"].diff().dropna() >= 0).all()
+    assert (by["day"].shift().dropna() <= found["day"].loc[by["day"].shift().dropna().index]).all()
+    if described:
+        place = found["visit"].map({name: place for place, name in enumerate(PLAN)})
+        assert (place.groupby(found["id"]).diff().dropna() > 0).all()
+    else:
+        assert not found.duplicated(["id", "day"]).any()
+
+
+@pytest.mark.filterwarnings("ignore:no domain")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"rising": {"visits": ["age"]}}, "rising: expected columns alone"),
+        ({"counts": {"visits": {"nth": 1}}}, "counts: expected columns alone"),
+        ({"releases": 2, "until": "2022-01-01", "once": ["day"]}, "expected none in releases that share"),
+        ({"rising": ["day"]}, "in order by another one, got 'day'"),
+    ],
+)
+def test_a_table_with_a_key_states_columns_alone(options, said):
+    with pytest.raises(DataError, match=said):
+        dpmosaic.synthesize(study(60)["visits"], 1.0, key="id", order="day", anyway=True, **options)
+
+
+@pytest.mark.slow
 def test_over_parties_rows_keep_their_course():
     data = study(200)
     stated = {name: of for name, of in STATED.items() if name != "near"}
@@ -227,7 +271,6 @@ def test_columns_of_chance_have_no_course(tmp_path):
         ({"rising": {"panel": ["job"]}}, "expected a column of numbers, or of categories"),
         ({"once": {"visits": ["age"]}}, "expected a column of categories that a domain lists"),
         ({"order": {"panel": "year"}, "near": {}}, "of rows that are in order by another one, got 'visit'"),
-        ({"domain": {}}, "describe it in a domain"),
     ],
 )
 def test_what_has_no_course_is_refused(options, said):

@@ -121,7 +121,8 @@ def test_over_parties_they_are_filled_in_by_the_curator():
         ({"counts": {"stays": {"visits": 1}}}, "did you mean 'visit'"),
         ({"counts": {"stays": {"visit": 2}}}, "counts: expected"),
         ({"repeats": {"codes": {"line": "stays.visit"}}, "counts": COUNTS}, "got 'visit'"),
-        ({"data": wide()["codes"], "key": "stay", "relations": None, **STATED}, "per_person"),
+        ({"data": wide()["codes"], "key": "stay", "relations": None, "order": None, **STATED}, "per_person"),
+        ({"counts": {"visit": 1}}, "counts: expected one for each table"),
     ],
 )
 def test_what_does_not_follow_is_refused(options, said):

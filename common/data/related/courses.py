@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...errors import DataError
 from ...forms.nearest import hint
+from ..attributes.attribute import Attribute
 from ..attributes.categorical import CategoricalAttribute
 from ..attributes.numeric import NumericAttribute
 from ..domain import Domain
@@ -21,14 +22,13 @@ def check_rising(
         column: the column.
         order: column by which rows of a parent are in order; empty for that of the source, None for none.
         own: columns of the table but keys.
-        domain: of these; None if it is not known.
+        domain: of these; None if it is not known yet.
 
     Raises:
-        DataError: it is no column, rows have no order or are in order by it, or nobody says what it holds.
+        DataError: it is no column, rows have no order or are in order by it, or it holds something else.
     """
     attribute = _attribute(where, column, own, domain)
-    numbers = isinstance(attribute, NumericAttribute) and not attribute.texts
-    if order is None or column == order or not (numbers or isinstance(attribute, CategoricalAttribute)):
+    if order is None or column == order or (domain is not None and not can_rise(attribute)):
         raise DataError(
             f"{where}: expected a column of numbers, or of categories that a domain lists, of rows that are "
             f"in order by another one, got {column!r}; describe it in a domain, and name the order"
@@ -41,14 +41,26 @@ def check_once(where: str, column: str, order: str | None, own: Sequence[str], d
     Raises:
         DataError: it is no column, or one of numbers or dates that is not the order.
     """
-    if column != order and not isinstance(_attribute(where, column, own, domain), CategoricalAttribute):
+    attribute = _attribute(where, column, own, domain)
+    if column != order and domain is not None and not can_be_once(attribute):
         raise DataError(
             f"{where}: expected a column of categories that a domain lists, or that of the order, got "
             f"{column!r}; leave it out, or list its categories"
         )
 
 
-def _attribute(where: str, column: str, own: Sequence[str], domain: Domain | None) -> object:
+def can_rise(attribute: Attribute | None) -> bool:
+    """Whether codes of a column have an order: numbers, or categories whose order somebody states."""
+    numbers = isinstance(attribute, NumericAttribute) and not attribute.texts
+    return numbers or isinstance(attribute, CategoricalAttribute)
+
+
+def can_be_once(attribute: Attribute | None) -> bool:
+    """Whether each code of a column is one value."""
+    return isinstance(attribute, CategoricalAttribute)
+
+
+def _attribute(where: str, column: str, own: Sequence[str], domain: Domain | None) -> Attribute | None:
     if column not in own:
         raise DataError(
             f"{where}: expected a column of the table but keys, got {column!r}{hint(column, own)}; fix it"
