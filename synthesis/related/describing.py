@@ -438,8 +438,8 @@ class Describing:
             one for one in raw.rising if known or (can_rise(held.get(one)) and not can_be_once(held.get(one)))
         ]
         self._remarks += (
-            f"{raw.name}: too few rows agreed on what {one!r} holds, so that it need not {said}; describe it in "
-            "a domain"
+            f"{raw.name}: too few rows agreed on what {one!r} holds, so that it need not {said}; describe it "
+            "in a domain"
             for said, stated, kept in (("rise", raw.rising, rising), ("be there once", raw.once, once))
             for one in stated
             if one not in kept
