@@ -353,7 +353,7 @@ def synthesize(
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "near": near or {}, "summaries": summaries or {}, "pairs": pairs},
         }
-        implied = Implied.stated(key is None, repeats, counts, rising, once)
+        implied = Implied.as_given(key is None, repeats, counts, rising, once)
         stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)

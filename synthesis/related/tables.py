@@ -54,7 +54,7 @@ class Implied:
     once: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def stated(cls, several: bool, repeats: object, counts: object, rising: object, once: object) -> Self:
+    def as_given(cls, several: bool, repeats: object, counts: object, rising: object, once: object) -> Self:
         """What was given to `synthesize`, of several tables or of one with a key.
 
         Raises:
