@@ -42,12 +42,22 @@ def infer(
     ] = None,
     database: Database = None,
     header: Header = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="Of one table: the column that names the person of each row; a remark then says how to "
+            "release it."
+        ),
+    ] = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
     from ...common.federation.card import as_text
+    from ..sources.query import open_queried
     from .inference import draft_file
 
     if data.is_dir():
+        if key is not None:
+            raise DataError("key: expected one table beside it, got a folder of several; leave it out")
         from .related.relations import draft_folder, save_folder
 
         if out is None:
@@ -59,6 +69,10 @@ def infer(
         tell(f"review {written}, and each domain file beside it: dpmosaic domain review FILE", err=True)
         return
     draft = draft_file(data, na or (), database, header=header)
+    if key is not None:
+        from .related.keyed import with_key
+
+        draft = with_key(draft, open_queried(data, database, header=header), key)
     write(f"{draft!r}\n", err=True)
     if out is None:
         write(as_text(draft.to_json()))

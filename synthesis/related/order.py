@@ -60,9 +60,17 @@ def places_in_order(
 
 
 def in_counted_order(rows: pd.DataFrame, counts: str) -> pd.DataFrame:
-    """Rows in the order of the column that counts those of each parent, theirs at equal times, too."""
+    """Rows in the order of the column that counts those of each parent, theirs at equal times, too.
+
+    Raises:
+        DataError: it is a column of another type than numbers or texts.
+    """
     column = rows[counts]
     written = _is_written(column)
+    if not written and not pd.api.types.is_numeric_dtype(column.dtype):
+        raise DataError(
+            f"counts: expected a column of whole numbers, got {column.dtype} in {counts!r}; leave it out"
+        )
     numbers = _numbers_in(_texts(column)) if written else column.to_numpy(np.float64, na_value=np.nan)
     return rows.iloc[np.argsort(numbers, kind="stable")].reset_index(drop=True)
 

@@ -120,6 +120,7 @@ def test_over_parties_they_are_filled_in_by_the_curator():
         ({"counts": {"stays": {"stay": 1}}}, "a column that is nothing else, got 'stay'"),
         ({"counts": {"stays": {"visits": 1}}}, "did you mean 'visit'"),
         ({"counts": {"stays": {"visit": 2}}}, "counts: expected"),
+        ({"counts": {"codes": {"day": 1}}}, "counts: expected a column of whole numbers, got datetime64"),
         ({"repeats": {"codes": {"line": "stays.visit"}}, "counts": COUNTS}, "got 'visit'"),
         ({"data": wide()["codes"], "key": "stay", "relations": None, "order": None, **STATED}, "per_person"),
         ({"counts": {"visit": 1}}, "counts: expected one for each table"),

@@ -14,7 +14,7 @@ from ....common.data.attributes.categorical import CategoricalAttribute
 from ....common.data.attributes.dates import BinnedTimes
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.values import blank_texts, read_numbers, text_of
-from ...sources.source import FileSource
+from ...sources.source import Queried
 from ..profile import Rows
 
 _SAMPLE = 100_000
@@ -44,7 +44,7 @@ class InOrder:
     @classmethod
     def of(
         cls,
-        source: FileSource,
+        source: Queried,
         foreign: str,
         order: BinnedTimes | None,
         columns: Sequence[str],
@@ -70,6 +70,12 @@ class InOrder:
             keys.append(order.moments.read(order.name, texts)[0].astype(np.int64))
         places = np.lexsort((*keys, parent))
         return cls(parent[places], {name: found[places] for name, found in cells.items()})
+
+    def share_of_equals(self, name: str) -> float:
+        """The share of neighbouring rows of one row above that have the same cell in a column."""
+        cells = self.cells[name]
+        inside = np.diff(self.parent) == 0
+        return float((cells[1:] == cells[:-1])[inside].mean()) if inside.any() else 0.0
 
     def never_falls(self, values: Numbers) -> bool:
         """Whether nearly no row has less than the one before; NaN is compared with nothing."""
@@ -142,6 +148,16 @@ def courses_of(found: InOrder, attributes: Mapping[str, Attribute], ordered: boo
             if ordered and found.rises(np.argsort(course)[codes].astype(np.float64)):
                 rising[name] = tuple(attribute.categories[code] for code in course.tolist())
     return Courses(rising, tuple(once))
+
+
+def with_categories(entries: Mapping[str, Any], found: Courses) -> dict[str, Any]:
+    """Entries of a domain that list categories that rise in their order."""
+    changed = dict(entries)
+    for name, categories in found.rising.items():
+        if categories:
+            held = entries[name] if isinstance(entries[name], Mapping) else {"type": "categorical"}
+            changed[name] = {**held, "categories": [*categories]}
+    return changed
 
 
 def _codes(attribute: CategoricalAttribute, cells: NDArray[np.object_]) -> tuple[NDArray[np.int64], bool]:

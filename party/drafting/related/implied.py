@@ -8,7 +8,7 @@ from typing import Any
 
 from ....common.data.attributes.dates import BinnedTimes
 from ....common.data.values import read_numbers
-from ...sources.source import FileSource
+from ...sources.source import FileSource, Queried
 from ...sources.sql import as_key
 from .courses import InOrder
 
@@ -62,7 +62,7 @@ def _cell(source: FileSource, column: str) -> str:
 
 
 def counts_of(
-    source: FileSource, foreign: str, entries: Mapping[str, Any], order: BinnedTimes | None
+    source: Queried, foreign: str, entries: Mapping[str, Any], order: BinnedTimes | None
 ) -> Iterator[tuple[str, int]]:
     """The columns that count the rows of each row above in their order, each with the first number, 0 or 1.
 

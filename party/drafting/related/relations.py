@@ -25,7 +25,7 @@ from ..draft import Draft, names_in
 from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_rows
 from ..profile import Rows
-from .courses import Courses, InOrder, courses_of
+from .courses import Courses, InOrder, courses_of, with_categories
 from .implied import counts_of, repeats_of
 
 _HEAD = (
@@ -164,13 +164,7 @@ class Drafted:
     def with_courses(self, found: Courses) -> Drafted:
         """The table whose relations state these courses, and whose domain lists categories in their order."""
         assert self.draft is not None
-        entries = dict(self.draft.entries)
-        for name, categories in found.rising.items():
-            if categories:
-                entry = entries[name]
-                held = entry if isinstance(entry, Mapping) else {"type": "categorical"}
-                entries[name] = {**held, "categories": [*categories]}
-        draft = replace(self.draft, entries=entries)
+        draft = replace(self.draft, entries=with_categories(self.draft.entries, found))
         return replace(self, draft=draft, rising=tuple(found.rising), once=found.once)
 
     def notes(self) -> Iterator[str]:
