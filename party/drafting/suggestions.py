@@ -93,6 +93,8 @@ def suggested_rules(
 ) -> list[dict[str, Any]]:
     """Rules that nearly all rows keep, though rows of independent columns would not.
 
+    Of columns that determine each other the others have rules of the first one.
+
     Args:
         attributes: as drafted, by name.
         cells: raw values of a sample of the rows, shape (N,) for each attribute.
@@ -108,6 +110,8 @@ def suggested_rules(
     sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
     determined = list(_dependencies(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
+    doubled = {name for name, _ in equivalent_columns(labels)}
+    labels = {name: one for name, one in labels.items() if name not in doubled}
     summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
     return [
         *determined[:_MOST_RULES],

@@ -78,6 +78,16 @@ def test_combinations_that_never_occur_are_suggested():
     ]
 
 
+def test_of_columns_that_determine_each_other_one_has_the_other_rules():
+    test = RNG.integers(0, 4, N)
+    visit = np.where(test == 3, 0, RNG.integers(0, 3, N))
+    columns = {"test": labels(test, "t"), "unit": labels(3 - test, "u"), "visit": labels(visit, "v")}
+    found = suggested(columns)
+    assert [{*rule["determines"].values()} for rule in found if "determines" in rule] == [{"test", "unit"}]
+    told = {"impossible": {"test": ["t3"], "visit": ["v1", "v2"]}}
+    assert [rule for rule in found if "impossible" in rule] == [told]
+
+
 def test_amounts_of_which_one_is_always_zero_are_suggested():
     kind = RNG.integers(0, 3, N)
     gain = np.where(kind == 1, RNG.integers(1, 500, N), 0)
