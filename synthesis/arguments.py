@@ -66,6 +66,7 @@ _KINDS: Mapping[str, tuple[Fits, str]] = {
     "order": (_either(_ORDER, _by_table(_ORDER)), "a column, True, or one of these for each table"),
     "series": (_either(_of(str), _by_table(_of(str))), "a column, or one for each table"),
     "near": (_by_table(_of(str)), 'such as {"visits": "enrolled"}'),
+    "same": (_by_table(_list_of_texts), 'such as {"admissions": ["ethnicity"]}'),
     "rising": (
         _either(_list_of_texts, _by_table(_list_of_texts)),
         "a list of columns, or one for each table",

@@ -71,6 +71,7 @@ def synthesize(
     counts: Mapping[str, Mapping[str, int]] | None = ...,
     within: Mapping[str, tuple[str | None, str | None]] | None = ...,
     near: Mapping[str, str] | None = ...,
+    same: Mapping[str, Sequence[str]] | None = ...,
     rising: Mapping[str, Sequence[str]] | None = ...,
     once: Mapping[str, Sequence[str]] | None = ...,
     drop_incomplete: bool | Collection[str] = ...,
@@ -154,6 +155,7 @@ def synthesize(
     counts: Mapping[str, int] | Mapping[str, Mapping[str, int]] | None = None,
     within: Mapping[str, tuple[str | None, str | None]] | None = None,
     near: Mapping[str, str] | None = None,
+    same: Mapping[str, Sequence[str]] | None = None,
     rising: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     once: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     drop_incomplete: bool | Collection[str] = False,
@@ -213,6 +215,8 @@ def synthesize(
             categories that says which one a row is of: what follows what is then kept within a series, for
             all columns but this one and the order. With relations, this for each such table: {"observations":
             "test"}.
+        same: with relations, columns that are the same in all rows of a row above, whose table lacks them,
+            such as {"admissions": ["ethnicity"]}; `repeats` are those that it has.
         rising: columns of which no row of a person has less than the one before, where rows have an order:
             numbers, or categories in the order of the domain, ["age", "visit"]. With relations, this for each
             such table, of the rows of one row above: {"visits": ["age", "visit"]}.
@@ -306,7 +310,14 @@ def synthesize(
         {
             **{"key": key, "relations": relations, "public": public, "order": order, "series": series},
             **{"within": within, "drop_incomplete": drop_incomplete, "summaries": summaries},
-            **{"near": near, "rising": rising, "once": once, "repeats": repeats, "counts": counts},
+            **{
+                "near": near,
+                "same": same,
+                "rising": rising,
+                "once": once,
+                "repeats": repeats,
+                "counts": counts,
+            },
             **{"per_person": per_person, "releases": releases, "continues": continues, "domain": domain},
             **{"adjacency": adjacency, "mechanism": mechanism, "time_limit": time_limit, "rules": rules},
             **{"target": target, "workload": workload, "seed": seed, "header": header},
@@ -353,7 +364,9 @@ def synthesize(
             "drop_incomplete": drop_incomplete if isinstance(drop_incomplete, bool) else [*drop_incomplete],
             **{"within": within or {}, "near": near or {}, "summaries": summaries or {}, "pairs": pairs},
         }
-        implied = Implied.as_given(key is None, repeats, counts, rising, once)
+        implied = Implied.as_given(
+            key is None, repeats=repeats, counts=counts, same=same, rising=rising, once=once
+        )
         stated = Stated(**compose_texts(named), implied=implied, domain=domain, sharing=sharing)
         with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
@@ -372,6 +385,7 @@ def synthesize(
         or summaries is not None
         or within is not None
         or near is not None
+        or same is not None
         or rising is not None
         or once is not None
         or drop_incomplete
@@ -379,8 +393,9 @@ def synthesize(
         or _sharing("", releases, until, continues)
     ):
         raise DataError(
-            "order, series, repeats, counts, within, near, rising, once, drop_incomplete, public, summaries, "
-            "per_person and releases: expected a key or relations beside them, got none; name these"
+            "order, series, repeats, counts, within, near, same, rising, once, drop_incomplete, public, "
+            "summaries, per_person and releases: expected a key or relations beside them, got none; name "
+            "these"
         )
     if isinstance(data, Mapping):
         raise DataError(

@@ -180,11 +180,13 @@ def numbers_of(
 
 
 def _most_rows(table: Kin) -> int:
-    """How many rows a parent can have at most, if each has another category of some column."""
-    held = (
-        () if table.domain is None else [table.domain[one].size for one in table.once if one in table.domain]
-    )
-    return min(held, default=np.iinfo(np.int64).max)
+    """How many rows a parent can have at most, if each has another value of some column."""
+    domain, steps = table.domain, table.steps
+    most = [domain[one].size for one in table.once if domain is not None and one in domain]
+    if steps is not None and steps.when.name in table.once:
+        low, high = steps.units.ends
+        most.append(int((high - low) / steps.unit) + 1)
+    return min(most, default=np.iinfo(np.int64).max)
 
 
 def _with_numbers(family: Family, child: Kin, parents: Rows, numbers: NDArray[np.int64]) -> Rows:

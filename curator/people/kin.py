@@ -19,7 +19,19 @@ from ...common.privacy.cost import WEIGHT_PARTS
 from ..results.storage import Storage
 from .summaries import SUMMARIES, Summary
 
-_LATER = ("pattern", "alone", "series", "near", "rising", "once", "repeats", "counts", "quantiles", "moves")
+_LATER = (
+    "pattern",
+    "alone",
+    "series",
+    "near",
+    "same",
+    "rising",
+    "once",
+    "repeats",
+    "counts",
+    "quantiles",
+    "moves",
+)
 """Entries that tables of earlier versions lack."""
 
 _SUMMARY = {"what": Choice(tuple(SUMMARIES)), "name": Text(), "column": Text(), "values": TEXTS}
@@ -35,6 +47,7 @@ _ENTRIES: Mapping[str, Form] = {
     "when": Anything(),
     "within": TEXTS,
     "near": Text(),
+    "same": TEXTS,
     "rising": TEXTS,
     "once": TEXTS,
     "series": Text(),
@@ -68,6 +81,7 @@ class Kin:
         within: columns of the parent between which the order lies; empty for no bound.
         near: column of the parent from which first rows are counted, before or after it; empty for none.
         series: its column that says which rows of a parent are one series; empty for all of them.
+        same: columns that are the same in all rows of a parent.
         rising: columns of which no row of a parent has less than the one before.
         once: columns of which no two rows of a parent have the same value: of categories, or the order.
         repeats: columns that repeat what the row above is = the table above, and its column.
@@ -94,6 +108,7 @@ class Kin:
     within: tuple[str, str] = ("", "")
     near: str = ""
     series: str = ""
+    same: tuple[str, ...] = ()
     rising: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -137,6 +152,7 @@ class Kin:
             # Without these, as tables were written before there were any.
             **({"near": self.near} if self.near else {}),
             **({"series": self.series} if self.series else {}),
+            **({"same": list(self.same)} if self.same else {}),
             **({"rising": list(self.rising)} if self.rising else {}),
             **({"once": list(self.once)} if self.once else {}),
             **({"repeats": {name: list(one) for name, one in self.repeats.items()}} if self.repeats else {}),
@@ -178,6 +194,7 @@ class Kin:
             within=(low, high),
             near=near,
             series=form.get("series", ""),
+            same=tuple(form.get("same", ())),
             rising=tuple(form.get("rising", ())),
             once=tuple(form.get("once", ())),
             repeats=repeats,

@@ -247,15 +247,30 @@ class Family:
         own = {one.name: one for one in self.own(name)}
         for column in self.columns(name):
             attribute = own.get(column.source) if column.before else None
-            rises, once = (column.source in listed for listed in (table.rising, table.once))
-            if attribute is None or not (rises or (once and column.groups is None)):
+            same, rises, once = (column.source in listed for listed in (table.same, table.rising, table.once))
+            if attribute is None or not (same or rises or (once and column.groups is None)):
                 continue
             assert isinstance(column.attribute, CategoricalAttribute)
             groups = column.groups or tuple(range(attribute.size))
             for group, before in enumerate(column.attribute.categories[: max(groups) + 1]):
-                condition = _less(attribute, groups.index(group), rises, once)
-                if condition is not None:
+                least = groups.index(group)
+                last = least + groups.count(group) - 1
+                found = _others(attribute, least, last) if same else [_less(attribute, least, rises, once)]
+                for condition in filter(None, found):
                     yield Impossible((Condition(column.attribute.name, (before,)), condition))
+
+
+def _others(attribute: Attribute, least: int, last: int) -> Iterator[Condition]:
+    """The conditions of all that has none of these neighbouring codes; arguments as of `_less`."""
+    if isinstance(attribute, CategoricalAttribute):
+        listed = (*attribute.categories[:least], *attribute.categories[last + 1 :])
+        if listed:
+            yield Condition(attribute.name, listed)
+    elif isinstance(attribute, NumericAttribute) and last < len(attribute.cells):
+        if least:
+            yield Condition(attribute.name, compared=(("below", float(attribute.reach[least, 0])),))
+        if last + 1 < len(attribute.cells):
+            yield Condition(attribute.name, compared=(("at_least", float(attribute.reach[last + 1, 0])),))
 
 
 def _less(attribute: Attribute, least: int, rises: bool, once: bool) -> Condition | None:

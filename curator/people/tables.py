@@ -21,7 +21,7 @@ from ...common.data.table import Table
 from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
-from .drawing.between import apart
+from .drawing.between import apart, of_first_rows
 from .drawing.keeping import rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
 from .drawing.rhythms import in_rhythm
@@ -197,6 +197,9 @@ def _values(
             parts |= {str(name): cells for name, cells in made.items()}
             for name in {*table.rising}.intersection(kept):
                 parts[name] = _rising(parts[name], held)
+            for name in {*table.same}.intersection(kept):
+                firsts = of_first_rows(np.arange(len(held)), held)
+                parts[name] = parts[name].take(firsts).reset_index(drop=True)
         else:
             named = table.domain.identifiers
             parts |= {one.name: typed_column(table.domain, one.name, one.draw(len(held))) for one in named}

@@ -141,6 +141,7 @@ class RelatedOrder:
                     foreign=one.foreign,
                     ordered=bool(one.order),
                     series=one.series,
+                    same=tuple(one.same),
                     rising=tuple(one.rising),
                     once=tuple(one.once),
                     repeats=self.tables.repeats_of(one.name),

@@ -140,6 +140,9 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
             if name and table.steps is not None:
                 shares = [_share(_outside(line, outside)) for line in lines]
                 yield RuleShares(table.name, f"{table.steps.when.name} {outside} {name}", *shares)
+        for name in table.same:
+            shares = [_share(_rows_that_differ(line, table, name)) for line in lines]
+            yield RuleShares(table.name, f"{name} is not the same as in the row before", *shares)
         for name in table.rising:
             shares = [_share(_rows_that_fall(line, table, name)) for line in lines]
             yield RuleShares(table.name, f"{name} is less than in the row before", *shares)
@@ -183,6 +186,14 @@ def _rows_that_fall(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:
         held = np.array([places.get(text_of(one), np.nan) for one in held])
     falls = (np.diff(held.astype(np.float64)) < 0) & (np.diff(line.parent) == 0)
     return np.append(np.zeros(min(len(held), 1), dtype=np.bool_), falls)
+
+
+def _rows_that_differ(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:
+    """Which rows have something else in a column than the row before of their parent."""
+    assert table.domain is not None
+    held = pd.Series(compared_values(line.rows, (table.domain[name],), name)).astype(str).to_numpy()
+    differs = (held[1:] != held[:-1]) & (np.diff(line.parent) == 0)
+    return np.append(np.zeros(min(len(held), 1), dtype=np.bool_), differs)
 
 
 def _rows_that_repeat(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:

@@ -121,7 +121,16 @@ def planned_tables(
         repeats = {column: joint_name(*above) for column, above in table.repeats.items()}
         domain = held.domains.get(table.name)
         made = PlannedTable(
-            table.name, domain, *stated, references, *more, table.rising, table.once, repeats, table.counts
+            table.name,
+            domain,
+            *stated,
+            references,
+            *more,
+            table.same,
+            table.rising,
+            table.once,
+            repeats,
+            table.counts,
         )
         made.check()
         return made

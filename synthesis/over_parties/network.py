@@ -131,7 +131,7 @@ def _plan(
         _section(
             one,
             {
-                **{"series": one.series, "rising": [*one.rising], "once": [*one.once]},
+                **{"series": one.series, "same": [*one.same], "rising": [*one.rising], "once": [*one.once]},
                 **{"repeats": one.repeats, "counts": one.counts},
                 **{"summaries": one.summaries, "workload": one.pairs or ()},
             },

@@ -54,6 +54,7 @@ def simulate_people(
     domain: Mapping[str, DomainLike],
     order: Mapping[str, Ordered] | None = None,
     series: Mapping[str, str] | None = None,
+    same: Mapping[str, Sequence[str]] | None = None,
     rising: Mapping[str, Sequence[str]] | None = None,
     once: Mapping[str, Sequence[str]] | None = None,
     repeats: Relations | None = None,
@@ -81,6 +82,7 @@ def simulate_people(
         domain: one for each table but those of keys alone, on which parties agreed.
         order: see `synthesize`.
         series: see `synthesize`.
+        same: see `synthesize`.
         rising: see `synthesize`.
         once: see `synthesize`.
         repeats: see `synthesize`; parties need not hold such columns.
@@ -102,7 +104,7 @@ def simulate_people(
     """
     stream = Forgotten().stream(seed)
     rng = stream.child("order of rows").generator()
-    implied = Implied(repeats or {}, counts or {}, rising or {}, once or {})
+    implied = Implied(repeats or {}, counts or {}, same or {}, rising or {}, once or {})
     held = read_held(data, relations, order or {}, domain, rng, drop_incomplete, public, implied)
     raw = held.raw
     if isinstance(holders, str):

@@ -437,14 +437,19 @@ class Describing:
         rising = [
             one for one in raw.rising if known or (can_rise(held.get(one)) and not can_be_once(held.get(one)))
         ]
+        same = [one for one in raw.same if known or can_rise(held.get(one))]
         self._remarks += (
             f"{raw.name}: too few rows agreed on what {one!r} holds, so that it need not {said}; describe it "
             "in a domain"
-            for said, stated, kept in (("rise", raw.rising, rising), ("be there once", raw.once, once))
+            for said, stated, kept in (
+                ("be the same", raw.same, same),
+                ("rise", raw.rising, rising),
+                ("be there once", raw.once, once),
+            )
             for one in stated
             if one not in kept
         )
-        return {"rising": tuple(rising), "once": tuple(once)}
+        return {"same": tuple(same), "rising": tuple(rising), "once": tuple(once)}
 
     def _encode(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""

@@ -84,6 +84,7 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         summaries=raw.summaries,
         within=raw.within,
         near=raw.near,
+        same=raw.same,
         rising=raw.rising,
         once=raw.once,
         repeats=raw.repeats,

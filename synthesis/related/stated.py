@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...common.bounded import json_of, read_bytes
 from ...common.data.domain import Domain
-from ...common.data.related.courses import check_once, check_rising
+from ...common.data.related.courses import check_once, check_rising, check_same
 from ...common.data.related.pairs import checked_pairs
 from ...common.data.related.series import check_series
 from ...common.errors import DataError
@@ -138,14 +138,18 @@ def notes_on_bounds(
 
 
 def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str, Domain]) -> tuple[Raw, ...]:
-    """The tables with the columns that rise from row to row of a parent, or have each value once.
+    """The tables with the columns that are the same in all rows of a parent, rise, or have each value once.
 
     Raises:
         DataError: a table is none that belongs to another, or has no such column or no order; or nobody says
             in which order the categories of one are.
     """
     named = {raw.name: raw for raw in tables if raw.owner}
-    for what, stated, check in (("rising", implied.rising, check_rising), ("once", implied.once, check_once)):
+    for what, stated, check in (
+        ("same", implied.same, check_same),
+        ("rising", implied.rising, check_rising),
+        ("once", implied.once, check_once),
+    ):
         for name, columns in stated.items():
             raw = _belonging(what, name, named)
             for column in columns:
@@ -156,7 +160,13 @@ def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str
         return tuple(stated.get(name, ()))
 
     return tuple(
-        replace(raw, rising=of(raw.name, implied.rising), once=of(raw.name, implied.once)) for raw in tables
+        replace(
+            raw,
+            same=of(raw.name, implied.same),
+            rising=of(raw.name, implied.rising),
+            once=of(raw.name, implied.once),
+        )
+        for raw in tables
     )
 
 

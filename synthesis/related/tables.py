@@ -44,28 +44,34 @@ class Implied:
         repeats: for some tables, columns that repeat what the row above is = the table above, or
             "table.column" where the column has another name there.
         counts: for some tables, columns that count the rows of each parent = the first number.
+        same: for some tables, columns that are the same in all rows of a parent.
         rising: for some tables, columns of which no row of a parent has less than the one before.
         once: for some tables, columns of which no two rows of a parent have the same value.
     """
 
     repeats: Relations = field(default_factory=dict)
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    same: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rising: Mapping[str, Sequence[str]] = field(default_factory=dict)
     once: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def as_given(cls, several: bool, repeats: object, counts: object, rising: object, once: object) -> Self:
+    def as_given(cls, several: bool, **found: object) -> Self:
         """What was given to `synthesize`, of several tables or of one with a key.
+
+        Args:
+            several: whether it was given for several tables.
+            found: each of the attributes.
 
         Raises:
             DataError: it is stated for the other kind.
         """
-        found = {"repeats": repeats, "counts": counts, "rising": rising, "once": once}
-        if not several and repeats is not None:
-            raise DataError(
-                "repeats: expected relations beside it, got a key; leave it out, and name columns that are "
-                "the same in all rows of a person in per_person"
-            )
+        for name in ("repeats", "same"):
+            if not several and found[name] is not None:
+                raise DataError(
+                    f"{name}: expected relations beside it, got a key; leave it out, and name columns that "
+                    "are the same in all rows of a person in per_person"
+                )
         for name, said in found.items():
             held = said.values() if isinstance(said, Mapping) else [said]
             by_table = isinstance(said, Mapping) and not any(isinstance(one, int) for one in held)
@@ -105,6 +111,7 @@ class Raw:
         pairs: the pairs of columns that its release is asked for; empty for all.
         references: its columns that hold keys of public tables.
         everybody: whether each row of the parent has one at least, as its parent was made of its rows.
+        same: columns that are the same in all rows of a parent.
         rising: columns of which no row of a parent has less than the one before.
         once: columns of which no two rows of a parent have the same value.
         repeats: columns that repeat what the row above is = the table above, and its column.
@@ -129,6 +136,7 @@ class Raw:
     pairs: tuple[tuple[str, str], ...] = ()
     references: tuple[CategoricalAttribute, ...] = ()
     everybody: bool = False
+    same: tuple[str, ...] = ()
     rising: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)

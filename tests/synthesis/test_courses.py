@@ -39,15 +39,14 @@ def study(people=1500, seed=1):
         for name in PLAN[:last]:
             if rng.random() < 0.95:
                 day = enrolled[place] + pd.Timedelta(days=DAYS[name] + int(rng.integers(-3, 4)))
-                visits.append(
-                    (place, name, day, 30.0 + place % 40 + DAYS[name] // 100, rng.choice(["x", "y"]))
-                )
+                age = 30.0 + place % 40 + DAYS[name] // 100
+                visits.append((place, name, day, age, "xy"[place % 3 % 2], 9 * (place % 11)))
     years = [(place, 2010 + year) for place in range(people) for year in range(8) if rng.random() < 0.6]
     return {
         "people": pd.DataFrame(
             {"id": range(people), "enrolled": enrolled, "sex": rng.choice(["f", "m"], people)}
         ),
-        "visits": pd.DataFrame(visits, columns=["id", "visit", "day", "age", "arm"]),
+        "visits": pd.DataFrame(visits, columns=["id", "visit", "day", "age", "arm", "size"]),
         "panel": pd.DataFrame(years, columns=["id", "year"]).assign(job=lambda rows: rows["year"] % 3 == 0),
     }
 
@@ -59,11 +58,13 @@ STATED = {
     "near": {"visits": "enrolled"},
     "rising": {"visits": ["visit", "age"]},
     "once": {"visits": ["visit"], "panel": ["year"]},
+    "same": {"visits": ["arm", "size"]},
     "domain": {
         "people": {"enrolled": DAY, "sex": ["f", "m"]},
         "visits": {
             **{"visit": [*PLAN], "day": DAY, "arm": ["x", "y"]},
             "age": {"type": "numeric", "min": 18, "max": 99, "bins": "auto", "decimals": 1},
+            "size": {"type": "numeric", "min": 0, "max": 99, "bins": 40, "integer": True},
         },
         "panel": {
             "year": {"type": "numeric", "min": 2008, "max": 2020, "bins": 13, "integer": True},
@@ -82,6 +83,7 @@ def keeps_its_course(tables):
     place = visits["visit"].map({name: place for place, name in enumerate(PLAN)})
     by = visits.assign(place=place).groupby("id")
     assert (by["place"].diff().dropna() > 0).all()
+    assert (by[["arm", "size"]].nunique() == 1).all().all()
     assert (by["age"].diff().dropna() >= 0).all()
     assert (by["day"].diff().dropna() >= pd.Timedelta(0)).all()
     assert not panel.duplicated(["id", "year"]).any()
@@ -94,7 +96,11 @@ def test_rows_keep_their_course_at_any_noise(tmp_path):
         made = release(data, epsilon)
         keeps_its_course(made.tables)
         told = {one.rule: one for one in evaluate_people(data, made).rules}
-        for said in ("visit is less than in the row before", "year is in two rows of one of 'people'"):
+        for said in (
+            "visit is less than in the row before",
+            "year is in two rows of one of 'people'",
+            "arm is not the same as in the row before",
+        ):
             assert (told[said].real, told[said].synthetic) == (0, 0)
     made.write(tmp_path)
     again = dpmosaic.load_people(tmp_path)
@@ -145,17 +151,20 @@ def test_any_rows_are_put_on_their_course(numbers, seed, rising):
     parent = np.repeat(np.arange(len(numbers)), numbers)
     size = max(numbers, default=1) + int(rng.integers(0, 3)) + 1
     one, other = (CategoricalAttribute(name, tuple(map(str, range(size)))) for name in "ab")
-    kin = Kin("rows", Domain((one, other)), rising=("a",) if rising else (), once=("a",))
-    codes = {name: rng.integers(0, size, len(parent)) for name in "ab"}
+    third = CategoricalAttribute("c", one.categories)
+    domain = Domain((one, other, third))
+    kin = Kin("rows", domain, rising=("a",) if rising else (), once=("a",), same=("c",))
+    codes = {name: rng.integers(0, size, len(parent)) for name in "abc"}
     found = kept_between(kin, Rows(codes, parent, len(numbers)), rng)
     for place in range(len(numbers)):
         mine = found.codes["a"][parent == place]
         assert len({*mine.tolist()}) == len(mine)
         assert not rising or (np.diff(mine) > 0).all()
         assert sorted(found.codes["b"][parent == place]) == sorted(codes["b"][parent == place])
+        assert (found.codes["c"][parent == place] == codes["c"][parent == place][:1]).all()
     # Rows that keep their course stay as they are.
     again = kept_between(kin, found, rng)
-    assert all((again.codes[name] == found.codes[name]).all() for name in "ab")
+    assert all((again.codes[name] == found.codes[name]).all() for name in "abc")
 
 
 @settings(max_examples=200, deadline=None)
@@ -209,6 +218,7 @@ def test_one_table_with_a_key_keeps_its_course(tmp_path, described):
     ("options", "said"),
     [
         ({"rising": {"visits": ["age"]}}, "rising: expected columns alone"),
+        ({"same": {"visits": ["age"]}}, "same in all rows of a person in per_person"),
         ({"counts": {"visits": {"nth": 1}}}, "counts: expected columns alone"),
         ({"releases": 2, "until": "2022-01-01", "once": ["day"]}, "expected none in releases that share"),
         ({"rising": ["day"]}, "in order by another one, got 'day'"),
@@ -238,6 +248,7 @@ def test_the_draft_of_a_folder_finds_courses(tmp_path):
     named = {table.name: table for table in drafted}
     assert named["visits"].rising == ("visit", "age")
     assert named["visits"].once == ("visit",)
+    assert named["visits"].same == ("arm", "size")
     assert named["visits"].around.near == "enrolled"
     assert named["visits"].draft.entries["visit"]["categories"] == [*PLAN]
     assert (named["panel"].rising, named["panel"].around.near) == ((), "")
@@ -256,7 +267,7 @@ def test_columns_of_chance_have_no_course(tmp_path):
     pd.DataFrame({"id": range(400), "sex": "f"}).to_csv(tmp_path / "people.csv", index=False)
     pd.DataFrame(rows).to_csv(tmp_path / "visits.csv", index=False)
     (visits,) = (table for table in draft_folder(tmp_path) if table.name == "visits")
-    assert (visits.rising, visits.once) == ((), ())
+    assert (visits.rising, visits.once, visits.same) == ((), (), ("born",))
 
 
 @pytest.mark.parametrize(
@@ -266,6 +277,8 @@ def test_columns_of_chance_have_no_course(tmp_path):
         ({"near": {"people": "enrolled"}}, "near: expected tables with a column of their order"),
         ({"within": {"visits": ("enrolled", None)}}, "leave one of the two out"),
         ({"rising": {"visits": ["vist"]}}, "did you mean 'visit'"),
+        ({"same": {"visits": ["day"]}}, "other than the order, got 'day'"),
+        ({"same": {"panel": ["job"]}}, "expected a column of numbers, or of categories"),
         ({"rising": {"visits": ["day"]}}, "in order by another one, got 'day'"),
         ({"rising": {"people": ["sex"]}}, "rising: expected tables that belong to another"),
         ({"rising": {"panel": ["job"]}}, "expected a column of numbers, or of categories"),

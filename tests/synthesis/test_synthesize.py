@@ -271,6 +271,7 @@ def test_a_synthesizer_has_the_parameters_of_synthesize_for_one_table_of_one_row
         "counts",
         "within",
         "near",
+        "same",
         "rising",
         "once",
         "drop_incomplete",

@@ -35,6 +35,20 @@ def check_rising(
         )
 
 
+def check_same(where: str, column: str, order: str | None, own: Sequence[str], domain: Domain | None) -> None:
+    """Refuses a column that cannot be the same in all rows; arguments as of `check_rising`.
+
+    Raises:
+        DataError: it is no column, or that of the order, or holds something else than numbers or categories.
+    """
+    attribute = _attribute(where, column, own, domain)
+    if column == order or (domain is not None and not can_rise(attribute)):
+        raise DataError(
+            f"{where}: expected a column of numbers, or of categories that a domain lists, other than the "
+            f"order, got {column!r}; leave it out"
+        )
+
+
 def check_once(where: str, column: str, order: str | None, own: Sequence[str], domain: Domain | None) -> None:
     """Refuses a column that cannot have each value once; arguments as of `check_rising`.
 

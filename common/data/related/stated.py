@@ -32,6 +32,7 @@ TABLE_KEYS: Mapping[str, Key] = {
 
 
 IMPLIED_KEYS: Mapping[str, Key] = {
+    "same": Key(TEXTS, "Columns that are the same in all rows of a parent: numbers or categories."),
     "rising": Key(
         TEXTS, "Columns of which no row has less than the one before: numbers, or categories in their order."
     ),

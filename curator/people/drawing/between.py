@@ -19,7 +19,7 @@ _CELLS = 1 << 22
 
 
 def kept_between(table: Kin, rows: Rows, rng: np.random.Generator) -> Rows:
-    """Rows whose columns rise where they should, and have each code once in a parent.
+    """Rows whose columns are the same in a parent, rise, or have each code once, where they should.
 
     The rows of a parent are put into the order in which the first such column rises, with all that they hold
     but where they are in time. Codes of others are sorted.
@@ -30,6 +30,8 @@ def kept_between(table: Kin, rows: Rows, rng: np.random.Generator) -> Rows:
         rng: chooses codes.
     """
     codes = dict(rows.codes)
+    for name in {*table.same}.intersection(codes):
+        codes[name] = of_first_rows(codes[name], rows)
     rising = [name for name in table.rising if name in codes]
     if rising:
         order = np.lexsort((*(codes[name] for name in reversed(rising)), rows.parent))
@@ -43,6 +45,12 @@ def kept_between(table: Kin, rows: Rows, rng: np.random.Generator) -> Rows:
             size, rises = table.domain[name].size, name in rising
             codes[name] = _strictly(codes[name], rows, size) if rises else _once(codes[name], rows, size, rng)
     return Rows(codes, rows.parent, rows.parents)
+
+
+def of_first_rows(values: Codes, rows: Rows) -> Codes:
+    """What the first row of its parent has, for each row, shape (N,)."""
+    starts = np.flatnonzero(rows.first)
+    return np.repeat(values[starts], np.diff(np.append(starts, len(rows))))
 
 
 def apart(values: Numbers, rows: Rows, unit: float, least: Numbers, most: Numbers) -> Numbers:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ....common.data.domain import Domain
-from ....common.data.related.courses import check_once, check_rising
+from ....common.data.related.courses import check_once, check_rising, check_same
 from ....common.data.related.joint import joint_name
 from ....common.data.related.keys import without_keys
 from ....common.data.related.repeats import Above, repeated_columns
@@ -31,6 +31,7 @@ class PlannedTable(StatedTable):
         summaries: columns of the parent, by name, that say something of its rows of this table, as stated.
         pairs: the pairs of columns that its release is asked for, as stated; None for all.
         series: column that says which rows of a parent are one series; empty for all of them.
+        same: columns that are the same in all rows of a parent.
         rising: columns of which no row of a parent has less than the one before.
         once: columns of which no two rows of a parent have the same value.
         repeats: columns that repeat what the row above is = its table, or "table.column".
@@ -40,6 +41,7 @@ class PlannedTable(StatedTable):
     summaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pairs: Sequence[Sequence[str]] | None = None
     series: str = ""
+    same: Sequence[str] = ()
     rising: Sequence[str] = ()
     once: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
@@ -56,12 +58,15 @@ class PlannedTable(StatedTable):
         if self.domain is not None:
             without_keys(self.domain, self.key, self.foreign)
         held = () if self.domain is None else self.domain.names
-        for column in self.rising:
-            check_rising(
-                f"{file}: rising of [tables.{self.name}]", column, self.order or None, held, self.domain
-            )
-        for column in self.once:
-            check_once(f"{file}: once of [tables.{self.name}]", column, self.order or None, held, self.domain)
+        for what, columns, check in (
+            ("same", self.same, check_same),
+            ("rising", self.rising, check_rising),
+            ("once", self.once, check_once),
+        ):
+            for column in columns:
+                check(
+                    f"{file}: {what} of [tables.{self.name}]", column, self.order or None, held, self.domain
+                )
         if self.series:
             where = f"{file}: series of [tables.{self.name}]"
             if not self.parent:
@@ -130,6 +135,7 @@ class PlannedTables:
                     summaries=one.get("summaries", {}),
                     pairs=one.get("workload"),
                     series=one.get("series", ""),
+                    same=one.get("same", ()),
                     rising=one.get("rising", ()),
                     once=one.get("once", ()),
                     repeats=one.get("repeats", {}),
@@ -215,6 +221,7 @@ class PlannedTables:
                 f"{one!r} repeats {joint_name(*above)}" for one, above in self.repeats_of(table.name).items()
             ]
             follow += [f"{one!r} counts from {first}" for one, first in table.counts.items()]
+            follow += [f"{one!r} is the same" for one in table.same]
             follow += [f"{one!r} rises" for one in table.rising] + [f"{one!r} is once" for one in table.once]
             if follow:
                 found[f"what follows in {table.name}"] = ", ".join(follow)

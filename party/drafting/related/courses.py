@@ -13,6 +13,7 @@ from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.categorical import CategoricalAttribute
 from ....common.data.attributes.dates import BinnedTimes
 from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.related.courses import can_rise
 from ....common.data.values import blank_texts, read_numbers, text_of
 from ...sources.source import Queried
 from ..profile import Rows
@@ -77,6 +78,13 @@ class InOrder:
         inside = np.diff(self.parent) == 0
         return float((cells[1:] == cells[:-1])[inside].mean()) if inside.any() else 0.0
 
+    def is_same(self, name: str) -> bool:
+        """Whether nearly all neighbouring rows of one row above have the same cell, though others differ."""
+        cells = self.cells[name]
+        inside, apart = np.diff(self.parent) == 0, cells[1:] != cells[:-1]
+        often = inside.sum() >= _FEWEST and apart[~inside].sum() >= _FEWEST
+        return bool(often and (~apart[inside]).mean() >= _KEPT)
+
     def never_falls(self, values: Numbers) -> bool:
         """Whether nearly no row has less than the one before; NaN is compared with nothing."""
         apart = np.diff(values)[np.diff(self.parent) == 0]
@@ -118,10 +126,12 @@ class Courses:
         rising: columns of which no row has less than the one before = their categories in order; none of
             numbers.
         once: columns of categories of which no two rows of a row above have the same.
+        same: columns that are the same in all rows of a row above.
     """
 
     rising: Mapping[str, tuple[Any, ...]]
     once: tuple[str, ...]
+    same: tuple[str, ...]
 
 
 def courses_of(found: InOrder, attributes: Mapping[str, Attribute], ordered: bool) -> Courses:
@@ -133,9 +143,11 @@ def courses_of(found: InOrder, attributes: Mapping[str, Attribute], ordered: boo
         ordered: whether the order means something.
     """
     rising: dict[str, tuple[Any, ...]] = {}
-    once = []
+    once, same = [], []
     for name, attribute in attributes.items():
-        if isinstance(attribute, NumericAttribute) and ordered and not attribute.texts:
+        if can_rise(attribute) and found.is_same(name):
+            same.append(name)
+        elif isinstance(attribute, NumericAttribute) and ordered and not attribute.texts:
             if found.rises(attribute.numbers(found.cells[name])):
                 rising[name] = ()
         elif isinstance(attribute, CategoricalAttribute):
@@ -147,7 +159,7 @@ def courses_of(found: InOrder, attributes: Mapping[str, Attribute], ordered: boo
             course = found.in_course(codes, attribute.size)
             if ordered and found.rises(np.argsort(course)[codes].astype(np.float64)):
                 rising[name] = tuple(attribute.categories[code] for code in course.tolist())
-    return Courses(rising, tuple(once))
+    return Courses(rising, tuple(once), tuple(same))
 
 
 def with_categories(entries: Mapping[str, Any], found: Courses) -> dict[str, Any]:

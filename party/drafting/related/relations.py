@@ -76,6 +76,7 @@ class Drafted:
         links: to the table to which it belongs, and then to those that it refers to beside.
         inward: columns that hold keys of other rows of the table, such as those of managers.
         around: columns of the table to which it belongs by which its order lies.
+        same: columns that are the same in all rows of a row above.
         rising: columns of which no row has less than the one before.
         once: columns of which no two rows of a row above have the same.
         repeats: columns that repeat what the row above is = its table.
@@ -89,6 +90,7 @@ class Drafted:
     links: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
     around: Around = NOWHERE
+    same: tuple[str, ...] = ()
     rising: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +142,7 @@ class Drafted:
             "order": self.order,
             "within": [self.around.low, self.around.high] if any(self.around[:2]) else [],
             "near": self.around.near,
+            "same": list(self.same),
             "rising": list(self.rising),
             "once": list(self.once),
             "repeats": self.repeats,
@@ -165,7 +168,7 @@ class Drafted:
         """The table whose relations state these courses, and whose domain lists categories in their order."""
         assert self.draft is not None
         draft = replace(self.draft, entries=with_categories(self.draft.entries, found))
-        return replace(self, draft=draft, rising=tuple(found.rising), once=found.once)
+        return replace(self, draft=draft, same=found.same, rising=tuple(found.rising), once=found.once)
 
     def notes(self) -> Iterator[str]:
         """What its owner should know before a release, who alone may see it."""
