@@ -258,6 +258,7 @@ def test_the_draft_of_a_folder_finds_courses(tmp_path):
 
 
 def test_columns_of_chance_have_no_course(tmp_path):
+    """Also where few rows stand beside another of their person, and one value is of most rows."""
     rng = np.random.default_rng(3)
     whose = np.sort(rng.integers(0, 400, 1500))
     days = pd.Timestamp("2022-01-01") + pd.to_timedelta(np.sort(rng.integers(0, 500, 1500)), "D")
@@ -268,6 +269,11 @@ def test_columns_of_chance_have_no_course(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "visits.csv", index=False)
     (visits,) = (table for table in draft_folder(tmp_path) if table.name == "visits")
     assert (visits.rising, visits.once, visits.same) == ((), (), ("born",))
+    few = pd.DataFrame({"id": [*range(400), *range(25)], "day": days[:425], "kind": "a"})
+    few.loc[few["id"] % 20 == 19, "kind"] = "b"
+    few.to_csv(tmp_path / "visits.csv", index=False)
+    (visits,) = (table for table in draft_folder(tmp_path) if table.name == "visits")
+    assert visits.same == ()
 
 
 @pytest.mark.parametrize(

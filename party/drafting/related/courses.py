@@ -79,11 +79,11 @@ class InOrder:
         return float((cells[1:] == cells[:-1])[inside].mean()) if inside.any() else 0.0
 
     def is_same(self, name: str) -> bool:
-        """Whether nearly all neighbouring rows of one row above have the same cell, though others differ."""
+        """Whether nearly all neighbouring rows of one row above have the same cell, and not by chance."""
         cells = self.cells[name]
         inside, apart = np.diff(self.parent) == 0, cells[1:] != cells[:-1]
-        often = inside.sum() >= _FEWEST and apart[~inside].sum() >= _FEWEST
-        return bool(often and (~apart[inside]).mean() >= _KEPT)
+        by_chance = inside.sum() * (apart[~inside].mean() if not inside.all() else 0.0)
+        return bool(by_chance >= _FEWEST and self.share_of_equals(name) >= _KEPT)
 
     def never_falls(self, values: Numbers) -> bool:
         """Whether nearly no row has less than the one before; NaN is compared with nothing."""
