@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -53,6 +53,17 @@ class Draft:
         entries, rules, suggested = parts_of(form)
         listed = suggested if isinstance(suggested, list) else []
         return cls(dict(entries), listed, (), rules or ())
+
+    def without(self, columns: Collection[str]) -> Draft:
+        """The draft without some columns, and what it says of them."""
+        return replace(
+            self,
+            entries={name: entry for name, entry in self.entries.items() if name not in columns},
+            suggested_rules=[
+                rule for rule in self.suggested_rules if not names_in(rule).intersection(columns)
+            ],
+            remarks=[(name, remark) for name, remark in self.remarks if name not in columns],
+        )
 
     @property
     def domain(self) -> Domain:

@@ -184,16 +184,19 @@ def _rows_that_fall(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:
     if isinstance(attribute := table.domain[name], CategoricalAttribute):
         places = {text_of(one): place for place, one in enumerate(attribute.categories)}
         held = np.array([places.get(text_of(one), np.nan) for one in held])
-    falls = (np.diff(held.astype(np.float64)) < 0) & (np.diff(line.parent) == 0)
-    return np.append(np.zeros(min(len(held), 1), dtype=np.bool_), falls)
+    return _after_another(line, np.diff(held.astype(np.float64)) < 0)
 
 
 def _rows_that_differ(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:
     """Which rows have something else in a column than the row before of their parent."""
     assert table.domain is not None
     held = pd.Series(compared_values(line.rows, (table.domain[name],), name)).astype(str).to_numpy()
-    differs = (held[1:] != held[:-1]) & (np.diff(line.parent) == 0)
-    return np.append(np.zeros(min(len(held), 1), dtype=np.bool_), differs)
+    return _after_another(line, held[1:] != held[:-1])
+
+
+def _after_another(line: Line, later: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows are marked, of those after the first, and have one of their parent before them."""
+    return np.append(np.zeros(min(len(line.parent), 1), dtype=np.bool_), later & (np.diff(line.parent) == 0))
 
 
 def _rows_that_repeat(line: Line, table: Kin, name: str) -> NDArray[np.bool_]:

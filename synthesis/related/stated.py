@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...common.bounded import json_of, read_bytes
 from ...common.data.domain import Domain
-from ...common.data.related.courses import check_once, check_rising, check_same
+from ...common.data.related.courses import CHECKS
 from ...common.data.related.pairs import checked_pairs
 from ...common.data.related.series import check_series
 from ...common.errors import DataError
@@ -145,12 +145,8 @@ def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str
             in which order the categories of one are.
     """
     named = {raw.name: raw for raw in tables if raw.owner}
-    for what, stated, check in (
-        ("same", implied.same, check_same),
-        ("rising", implied.rising, check_rising),
-        ("once", implied.once, check_once),
-    ):
-        for name, columns in stated.items():
+    for what, check in CHECKS.items():
+        for name, columns in getattr(implied, what).items():
             raw = _belonging(what, name, named)
             for column in columns:
                 own = [*map(str, raw.rows.columns)]

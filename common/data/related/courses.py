@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...errors import DataError
 from ...forms.nearest import hint
@@ -61,6 +61,14 @@ def check_once(where: str, column: str, order: str | None, own: Sequence[str], d
             f"{where}: expected a column of categories that a domain lists, or that of the order, got "
             f"{column!r}; leave it out, or list its categories"
         )
+
+
+CHECKS: Mapping[str, Callable[[str, str, str | None, Sequence[str], Domain | None], None]] = {
+    "same": check_same,
+    "rising": check_rising,
+    "once": check_once,
+}
+"""What refuses a column of each kind of course."""
 
 
 def can_rise(attribute: Attribute | None) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ....common.data.domain import Domain
-from ....common.data.related.courses import check_once, check_rising, check_same
+from ....common.data.related.courses import CHECKS
 from ....common.data.related.joint import joint_name
 from ....common.data.related.keys import without_keys
 from ....common.data.related.repeats import Above, repeated_columns
@@ -58,15 +58,10 @@ class PlannedTable(StatedTable):
         if self.domain is not None:
             without_keys(self.domain, self.key, self.foreign)
         held = () if self.domain is None else self.domain.names
-        for what, columns, check in (
-            ("same", self.same, check_same),
-            ("rising", self.rising, check_rising),
-            ("once", self.once, check_once),
-        ):
-            for column in columns:
-                check(
-                    f"{file}: {what} of [tables.{self.name}]", column, self.order or None, held, self.domain
-                )
+        for what, check in CHECKS.items():
+            for column in getattr(self, what):
+                where = f"{file}: {what} of [tables.{self.name}]"
+                check(where, column, self.order or None, held, self.domain)
         if self.series:
             where = f"{file}: series of [tables.{self.name}]"
             if not self.parent:

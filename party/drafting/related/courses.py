@@ -31,8 +31,8 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class InOrder:
-    """Rows of a table, those of one row above beside each other, in their order.
+class Related:
+    """Rows of a table, those of one row above beside each other.
 
     Attributes:
         parent: number of the row above of each, never decreasing, shape (N,).
@@ -43,34 +43,33 @@ class InOrder:
     cells: Mapping[str, NDArray[np.object_]]
 
     @classmethod
-    def of(
-        cls,
-        source: Queried,
-        foreign: str,
-        order: BinnedTimes | None,
-        columns: Sequence[str],
-        count: str = "",
-    ) -> InOrder:
+    def of(cls, source: Queried, foreign: str, columns: Sequence[str]) -> Related:
         """A sample of the rows of a table.
 
         Args:
             source: of the table.
             foreign: its column that holds the key of the row above.
-            order: the dates by which rows are in order; None for none.
             columns: which it has.
-            count: column that counts rows, by which they are in order where dates do not tell.
         """
-        more = {name for name in (count, order.name if order else "") if name}
-        rows = Rows.of(source, {foreign, *columns, *more})
+        rows = Rows.of(source, {foreign, *columns})
         with rows.connection:
             cells = rows.sample(_SAMPLE, foreign)
         _, parent = np.unique([str(one) for one in cells[foreign]], return_inverse=True)
-        keys: list[NDArray[Any]] = [read_numbers(count, cells[count])[0]] if count else []
+        return cls(parent, cells).in_order()
+
+    def in_order(self, order: BinnedTimes | None = None, count: str = "") -> Related:
+        """The rows in their order.
+
+        Args:
+            order: the dates by which they are in order; None for none.
+            count: column that counts rows, by which they are in order where dates do not tell.
+        """
+        keys: list[NDArray[Any]] = [read_numbers(count, self.cells[count])[0]] if count else []
         if order is not None:
-            texts = blank_texts(cells[order.name], order.missing)
+            texts = blank_texts(self.cells[order.name], order.missing)
             keys.append(order.moments.read(order.name, texts)[0].astype(np.int64))
-        places = np.lexsort((*keys, parent))
-        return cls(parent[places], {name: found[places] for name, found in cells.items()})
+        places = np.lexsort((*keys, self.parent))
+        return Related(self.parent[places], {name: found[places] for name, found in self.cells.items()})
 
     def share_of_equals(self, name: str) -> float:
         """The share of neighbouring rows of one row above that have the same cell in a column."""
@@ -134,7 +133,7 @@ class Courses:
     same: tuple[str, ...]
 
 
-def courses_of(found: InOrder, attributes: Mapping[str, Attribute], ordered: bool) -> Courses:
+def courses_of(found: Related, attributes: Mapping[str, Attribute], ordered: bool) -> Courses:
     """The columns that rise, and those that have each value once.
 
     Args:

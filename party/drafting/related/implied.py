@@ -10,7 +10,7 @@ from ....common.data.attributes.dates import BinnedTimes
 from ....common.data.values import read_numbers
 from ...sources.source import FileSource, Queried
 from ...sources.sql import as_key
-from .courses import InOrder
+from .courses import Related
 
 _AGREEING = 0.999
 """Share of the rows in which a column is what it seems to be."""
@@ -62,7 +62,7 @@ def _cell(source: FileSource, column: str) -> str:
 
 
 def counts_of(
-    source: Queried, foreign: str, entries: Mapping[str, Any], order: BinnedTimes | None
+    source: Queried, foreign: str, entries: Mapping[str, Any], sample: Related, order: BinnedTimes | None
 ) -> Iterator[tuple[str, int]]:
     """The columns that count the rows of each row above in their order, each with the first number, 0 or 1.
 
@@ -70,6 +70,7 @@ def counts_of(
         source: of the table.
         foreign: its column that holds the key of the row above.
         entries: its columns as drafted.
+        sample: some of its rows, with these columns.
         order: the one by which its rows are in order, if there is one.
     """
     columns = source.columns()
@@ -87,7 +88,7 @@ def counts_of(
                 "FROM file) GROUP BY parent)",
             )
         if found["most"][0] > 1 and found["counted"][0] >= _AGREEING:
-            counted = InOrder.of(source, foreign, order, [name]) if order else None
+            counted = sample.in_order(order) if order else None
             if counted is None or counted.never_falls(read_numbers(name, counted.cells[name])[0]):
                 yield name, int(found["first"][0])
 

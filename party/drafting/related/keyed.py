@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.dates import GapAttribute
 from ....common.data.domain_files.reading import read_entry
 from ....common.errors import DataError
 from ....common.forms.nearest import hint
 from ...sources.source import Queried
-from ..draft import Draft, names_in
+from ..draft import Draft
 from ..following import dates_of
-from .courses import InOrder, courses_of, with_categories
+from .courses import Related, courses_of, with_categories
 from .implied import counts_of
 
 _OF_PEOPLE_ALIKE = 0.999
@@ -38,34 +38,26 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
     """
     if key not in draft.entries:
         raise DataError(f"key: expected a column of the table, got {key!r}{hint(key, draft.entries)}; fix it")
-    entries = {name: entry for name, entry in draft.entries.items() if name != key}
+    rest = draft.without({key})
+    entries = rest.entries
     read = (read_entry(name, entry) for name, entry in entries.items())
     attributes = {one.name: one for one in read if isinstance(one, Attribute)}
     if not attributes:
         raise DataError(f"key: expected columns beside {key!r} that a release can hold, got none; add some")
-    whole = InOrder.of(source, key, None, [*attributes])
-    own = {name: one for name, one in attributes.items() if whole.share_of_equals(name) < _OF_PEOPLE_ALIKE}
+    rows = Related.of(source, key, [*attributes])
+    own = {name: one for name, one in attributes.items() if rows.share_of_equals(name) < _OF_PEOPLE_ALIKE}
     dates = dates_of(own)
-    order = next((one for name, one in dates.items() if _comes_first(entries[name])), None)
-    counts = dict(counts_of(source, key, {name: entries[name] for name in own}, order))
+    order = next((one for one in dates.values() if not isinstance(one, GapAttribute)), None)
+    counts = dict(counts_of(source, key, {name: entries[name] for name in own}, rows, order))
     kept = {name: one for name, one in own.items() if name not in counts and name not in dates}
-    rows = InOrder.of(source, key, order, [*kept], next(iter(counts), ""))
-    found = courses_of(rows, kept, bool(order or counts))
+    found = courses_of(rows.in_order(order, next(iter(counts), "")), kept, bool(order or counts))
     options = [("key", key), *(("per-person", name) for name in attributes if name not in own)]
     options += [] if order is None else [("order", order.name)]
     options += [("counts", f"{name}={first}") for name, first in counts.items()]
     options += [("rising", name) for name in found.rising] + [("once", name) for name in found.once]
     said = " ".join(f"--{option} {shlex.quote(name)}" for option, name in options)
-    gone = {key, *counts}
-    entries = {name: entry for name, entry in entries.items() if name not in gone}
-    rules = [rule for rule in draft.suggested_rules if not names_in(rule) & gone]
-    remarks = [(name, remark) for name, remark in draft.remarks if name not in gone]
-    remarks.append((key, f"it names people: release the table by {said}"))
-    if (named := draft.entries[key]) and isinstance(named, Mapping) and named.get("type") == "identifier":
-        entries = {key: named, **entries}
-    return replace(draft, entries=with_categories(entries, found), suggested_rules=rules, remarks=remarks)
-
-
-def _comes_first(entry: Any) -> bool:
-    """Whether a date comes after no other."""
-    return not isinstance(entry, Mapping) or "after" not in entry
+    rest, named = rest.without({*counts}), draft.entries[key]
+    pattern = {key: named} if isinstance(named, Mapping) and named.get("type") == "identifier" else {}
+    remark = (key, f"it names people: release the table by {said}")
+    entries = {**pattern, **with_categories(rest.entries, found)}
+    return replace(rest, entries=entries, remarks=[*rest.remarks, remark])

@@ -25,7 +25,7 @@ from ..draft import Draft, names_in
 from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_rows
 from ..profile import Rows
-from .courses import Courses, InOrder, courses_of, with_categories
+from .courses import Courses, Related, courses_of, with_categories
 from .implied import counts_of, repeats_of
 
 _HEAD = (
@@ -158,10 +158,7 @@ class Drafted:
     def without(self, repeats: Mapping[str, str] = _NONE, counts: Mapping[str, int] = _NONE) -> Drafted:
         """The table whose relations state these columns, in place of its domain."""
         assert self.draft is not None
-        gone = {*repeats, *counts}
-        entries = {name: entry for name, entry in self.draft.entries.items() if name not in gone}
-        rules = [rule for rule in self.draft.suggested_rules if not names_in(rule) & gone]
-        draft = replace(self.draft, entries=entries, suggested_rules=rules)
+        draft = self.draft.without({*repeats, *counts})
         return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
 
     def with_courses(self, found: Courses) -> Drafted:
@@ -238,14 +235,12 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         keys = {one.key for one in links.values() if one.parent == name}
         others = {one.foreign for one in own} - keys
         inward = tuple(_inward(source, keys, others, rows[name] * _MOST_STRAYS))
-        draft = draft_rows(source, blanks)
+        draft = draft_rows(source, blanks).without({*others, *inward})
         entries = {
             column: _names(name, entry) if column in keys else entry
             for column, entry in draft.entries.items()
-            if column not in (*others, *inward)
         }
-        binding = {*keys, *others, *inward}
-        rules = [rule for rule in draft.suggested_rules if not names_in(rule) & binding]
+        rules = [rule for rule in draft.suggested_rules if not names_in(rule) & keys]
         draft = replace(draft, entries=entries, suggested_rules=rules)
         table = Drafted(name, source.name, rows[name], draft, own, inward)
         found.append(_with_implied(table, sources, links) if own else table)
@@ -269,12 +264,12 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
     columns = [one for one in source.columns() if one not in bound]
     table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
     assert table.draft is not None
-    order = table.dates.get(table.order)
-    table = table.without(counts=dict(counts_of(source, foreign, table.draft.entries, order)))
-    attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
-    if not attributes:
+    if not table.attributes:
         return table
-    found = InOrder.of(source, foreign, order, [*attributes], next(iter(table.counts), ""))
+    order, rows = table.dates.get(table.order), Related.of(source, foreign, [*table.attributes])
+    table = table.without(counts=dict(counts_of(source, foreign, table.draft.entries, rows, order)))
+    attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
+    found = rows.in_order(order, next(iter(table.counts), ""))
     return table.with_courses(courses_of(found, attributes, bool(order or table.counts)))
 
 
