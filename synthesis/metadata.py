@@ -12,7 +12,7 @@ from ..common.data.domain_files.others import described_by_others, is_of_sdv, ta
 from ..common.errors import DataError
 from ..party.drafting.draft import Draft
 from ..simulations.tables.frames import DomainLike, form_of
-from .related.tables import Relations
+from .related.links import Relations
 
 
 @dataclass(frozen=True)

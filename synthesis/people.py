@@ -24,6 +24,7 @@ from .related.asked import A_PERSON, Asked, labels_delta
 from .related.frames import ROWS
 from .related.keyed import keyed_domains, read_keyed
 from .related.keys import with_patterns
+from .related.links import Relations
 from .related.making import release_tables
 from .related.order import Ordered
 from .related.public import PublicTables, without_described
@@ -35,7 +36,7 @@ from .related.stated import (
     with_series,
     with_summaries,
 )
-from .related.tables import Implied, Pairs, Raw, Relations, Summaries, read_tables
+from .related.tables import Implied, Pairs, Raw, Summaries, read_tables
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ _TABLE = Table(
         "file": Key(Text(), "The file, if it is not named as the table."),
         "domain": Key(Text(), "Domain file of the columns but keys; without one, they are learned."),
         "belongs_to": Key(
-            MapOf(Text()), 'Column that holds the key of another table = that table: {id = "patients"}.'
+            MapOf(Text()),
+            'Column that holds the key of another table = that table: {id = "patients"}; several columns of '
+            'one table hold it together: {id = "visits", visit = "visits"}.',
         ),
         "summaries": Key(
             MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),

@@ -40,9 +40,10 @@ from .people import Stated, release_people
 from .periods.yearly import Sharing
 from .prior import Prior, PriorLike
 from .related.asked import Asked
+from .related.links import Relations
 from .related.order import Ordered
 from .related.stated import pairs_stated
-from .related.tables import Implied, Pairs, Relations, Summaries
+from .related.tables import Implied, Pairs, Summaries
 from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
 
@@ -205,7 +206,7 @@ def synthesize(
         key: column that names the person of each row; its values are drawn anew.
         relations: for each of several tables but that of people, its column that holds the key of the table
             to which it belongs -> that table: {"stays": {"id": "patients"}}; "patients.number" where the key
-            has another name there.
+            has another name there. Several columns that name one table hold its key together.
         public: with relations, the tables that everybody may see, such as one of products, to whose keys
             others refer beside what they belong to: {"items": {"order_id": "orders", "product_id":
             "products"}}. They are in the release as they are, and each synthetic row refers to one of theirs.

@@ -23,6 +23,7 @@ _LATER = (
     "pattern",
     "alone",
     "series",
+    "joins",
     "near",
     "same",
     "rising",
@@ -39,6 +40,7 @@ _ENTRIES: Mapping[str, Form] = {
     "name": Text(),
     "domain": Anything(),
     "key": Text(),
+    "joins": TEXTS,
     "pattern": Text(),
     "parent": Text(),
     "foreign": Text(),
@@ -72,6 +74,7 @@ class Kin:
         name: of the table.
         domain: of its own columns, without keys and without the column of the order.
         key: column that names its rows; empty if it has none.
+        joins: columns that name them together, where `key` is made of several; empty if it is not.
         pattern: how new keys look; see `Identifier`.
         parent: name of the table to whose rows its rows belong; empty for the root.
         foreign: its column that holds the parent's key; empty for the root.
@@ -99,6 +102,7 @@ class Kin:
     name: str
     domain: Domain | None
     key: str = ""
+    joins: tuple[str, ...] = ()
     pattern: str = WHOLE_NUMBERS
     parent: str = ""
     foreign: str = ""
@@ -150,6 +154,7 @@ class Kin:
             "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
             "within": list(self.within),
             # Without these, as tables were written before there were any.
+            **({"joins": list(self.joins)} if self.joins else {}),
             **({"near": self.near} if self.near else {}),
             **({"series": self.series} if self.series else {}),
             **({"same": list(self.same)} if self.same else {}),
@@ -185,6 +190,7 @@ class Kin:
             name=form["name"],
             domain=None if form["domain"] is None else Domain.from_json(form["domain"]),
             key=form["key"],
+            joins=tuple(form.get("joins", ())),
             pattern=form.get("pattern", WHOLE_NUMBERS),
             parent=form["parent"],
             foreign=form["foreign"],

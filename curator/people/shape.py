@@ -19,6 +19,7 @@ from ...common.data.domain import Domain
 from ...common.data.related.steps import FIRST, NONE, Steps
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
+from ..results.keys import Joined
 from ..results.raw_frames import raw
 from .groups import column_of_groups, even_groups
 from .kin import Kin
@@ -88,8 +89,28 @@ class Family:
         found = {table.key: table.names} if table.key else {}
         found |= {table.foreign: self[table.parent].names} if table.foreign else {}
         found |= {one: Identifier(one, WHOLE_NUMBERS) for one in table.counts}
-        repeated = ((one, self[above], of) for one, (above, of) in table.repeats.items())
-        return found | {one: above.names for one, above, of in repeated if of == above.key}
+        for one, (name_above, of) in table.repeats.items():
+            above = self[name_above]
+            if of in (above.key, *above.counts):
+                found[one] = above.names if of == above.key else Identifier(one, WHOLE_NUMBERS)
+        return found
+
+    def joined_keys(self) -> Iterator[Joined]:
+        """The keys that are made of several columns."""
+        for table in self.tables[1:]:
+            above = self[table.parent]
+            if above.joins:
+                held = {said: column for column, said in table.repeats.items()}
+                # Of people the last one is the key.
+                held[above.name, above.key] = table.foreign
+                columns = (held[self._first_said(above, column)] for column in above.joins)
+                yield Joined(table.name, table.foreign, tuple(columns))
+                yield Joined(above.name, above.key, above.joins)
+
+    def _first_said(self, table: Kin, column: str) -> tuple[str, str]:
+        """The table of which a column is, and its name there, where that of a table may repeat it."""
+        key = (table.parent, self[table.parent].key) if column == table.foreign else (table.name, column)
+        return table.repeats.get(column, key)
 
     def children(self, name: str) -> tuple[Kin, ...]:
         """The tables whose rows belong to those of a table."""

@@ -135,7 +135,8 @@ class Description:
             public = {str(name): tuple(map(str, held)) for name, held in form.get(_PUBLIC, {}).items()}
             files = [file_name(name).casefold() for name in (*(one.name for one in family.tables), *public)]
             consistent = (_is_consistent(family, place) for place in range(max(1, len(family.tables))))
-            if all(consistent) and len({*files}) == len(files):
+            joined = all({*one.columns} <= {*family[one.table].columns} for one in family.joined_keys())
+            if all(consistent) and joined and len({*files}) == len(files):
                 return cls(family, bool(form.get(_SAFE)), public)
         except (AttributeError, OSError, LookupError, TypeError, ValueError, DataError):
             pass

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -23,6 +26,56 @@ def keys_as_texts(column: pd.Series) -> pd.Series:
     places, different = pd.factorize(column)
     texts = np.array([*map(_text, different.tolist()), None], dtype=object)
     return pd.Series(texts[places], index=column.index, dtype=object)
+
+
+BETWEEN = "\x1f"
+"""What is between the parts of a key of several columns."""
+
+
+class Joined(NamedTuple):
+    """A column of keys that is made of several.
+
+    Attributes:
+        table: that holds it.
+        made: its name, that of one of the columns or a new one.
+        columns: of which it is made.
+    """
+
+    table: str
+    made: str
+    columns: Sequence[str]
+
+
+def with_joined_keys(frames: Mapping[str, pd.DataFrame], keys: Iterable[Joined]) -> dict[str, pd.DataFrame]:
+    """Tables with the keys that are made of several columns, as texts; missing where a part is.
+
+    Args:
+        frames: by name.
+        keys: those that are made.
+
+    Raises:
+        DataError: a table lacks such a column.
+    """
+    found = dict(frames)
+    for name, made, columns in keys:
+        held = [*map(str, frames[name].columns)]
+        if lacking := [column for column in columns if column not in held]:
+            raise DataError(
+                f"{name}: expected the column {lacking[0]!r}, which holds a key with others, found none"
+                f"{hint(lacking[0], held)}; fix the relations"
+            )
+        found[name] = found[name].assign(**{made: _joined(frames[name], columns)})
+    return found
+
+
+def _joined(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """The cells of several columns as those of one key."""
+    parts = [keys_as_texts(rows[column]) for column in columns]
+    lacking = np.logical_or.reduce([part.isna() for part in parts])
+    found = parts[0].where(~lacking, "")
+    for part in parts[1:]:
+        found = found + BETWEEN + part.where(~lacking, "")
+    return found.astype(object).where(~lacking, None)
 
 
 def check_keys(name: str, key: str, rows: pd.DataFrame) -> None:

@@ -20,7 +20,7 @@ from ...curator.people.kin import Kin
 from ...curator.people.shape import Family, bounds_of
 from ...curator.people.summaries import Summary
 from ...curator.results.comparable import with_codes_for_all
-from ...curator.results.keys import keys_as_texts
+from ...curator.results.keys import keys_as_texts, with_joined_keys
 from ...curator.results.raw_frames import cells_of
 
 Numbers = NDArray[np.float64]
@@ -46,6 +46,7 @@ class Side:
         Raises:
             DataError: a column is missing, or a key of a parent stands twice.
         """
+        tables = with_joined_keys(tables, family.joined_keys())
         found: dict[str, pd.DataFrame] = {}
         for table in reversed(family.tables):
             rows = tables[table.name] if table.columns else found.pop(table.name)

@@ -10,10 +10,11 @@ import numpy as np
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...simulations.tables.frames import DomainLike, Source, read_domain
+from ..related.links import Relations
 from ..related.order import Ordered
 from ..related.public import PublicTables
 from ..related.stated import with_courses
-from ..related.tables import NOTHING_IMPLIED, Implied, Raw, Relations, read_tables
+from ..related.tables import NOTHING_IMPLIED, Implied, Raw, read_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,11 @@ def read_held(
         *(held, known.relations, order, rng, drop_incomplete, known.references, domains, implied)
     )
     for table in raw:
+        if table.joins:
+            raise DataError(
+                f"{table.name}: expected over parties a key of one column, got one of several; make a column "
+                "of them, in all tables that hold it"
+            )
         if table.open_columns and table.name not in domain:
             raise DataError(
                 f"{table.name}: expected a domain that parties agreed on, got none; describe the table"

@@ -38,8 +38,9 @@ from ...simulations.parties.network import (
 )
 from ...simulations.tables.frames import DomainLike, Source
 from ..bar import console_for
+from ..related.links import Relations
 from ..related.order import Ordered
-from ..related.tables import Implied, Pairs, Raw, Relations, Summaries
+from ..related.tables import Implied, Pairs, Raw, Summaries
 from ..unfinished import Forgotten
 from .held import read_held
 from .holders import Holders, parties_of, planned_tables

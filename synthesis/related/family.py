@@ -75,6 +75,7 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         name=raw.name,
         domain=None,
         key=raw.key,
+        joins=raw.joins,
         pattern=raw.pattern or WHOLE_NUMBERS,
         parent=raw.owner,
         foreign=raw.foreign,

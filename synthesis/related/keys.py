@@ -18,6 +18,7 @@ from ...common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
 from ...common.data.domain import Domain
 from ...common.data.related.keys import without_keys
 from ...curator.people.files import file_name
+from ...curator.results.keys import BETWEEN
 from ..learning.private_counts import Noisy
 from .tables import Raw
 
@@ -47,10 +48,11 @@ def with_patterns(
 
 
 def count_forms(keys: pd.Index) -> NDArray[np.int64]:
-    """The number of keys of each form, those of texts last, shape (forms,)."""
+    """The number of keys of each form, those of texts last, shape (forms,); of several columns the last."""
     counts = np.zeros(len(_FORMS) + 1, dtype=np.int64)
     for key in keys:
-        counts[next((n for n, (form, _) in enumerate(_FORMS) if form.fullmatch(key)), len(_FORMS))] += 1
+        last = key.rsplit(BETWEEN, 1)[-1]
+        counts[next((n for n, (form, _) in enumerate(_FORMS) if form.fullmatch(last)), len(_FORMS))] += 1
     return counts
 
 

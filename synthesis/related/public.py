@@ -16,7 +16,8 @@ from ...curator.results.other_files import with_plain_cells, with_types
 from ...simulations.tables.arrow_tables import ArrowTable
 from ...simulations.tables.frames import Source
 from .frames import frame_of, with_texts
-from .tables import Raw, Relations, check_table_names, parent_and_key
+from .links import Relations, parent_and_key
+from .tables import Raw, check_table_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -145,25 +145,45 @@ def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str
             in which order the categories of one are.
     """
     named = {raw.name: raw for raw in tables if raw.owner}
-    for what, check in CHECKS.items():
+
+    def check(where: str, what: str, raw: Raw, column: str) -> None:
+        own = [*map(str, raw.rows.columns)]
+        CHECKS[what](where, column, raw.order, own, domains.get(raw.name))
+
+    for what in CHECKS:
         for name, columns in getattr(implied, what).items():
-            raw = _belonging(what, name, named)
             for column in columns:
-                own = [*map(str, raw.rows.columns)]
-                check(f"{what} of {name!r}", column, raw.order, own, domains.get(name))
+                check(f"{what} of {name!r}", what, _belonging(what, name, named), column)
 
     def of(name: str, stated: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         return tuple(stated.get(name, ()))
 
-    return tuple(
-        replace(
-            raw,
-            same=of(raw.name, implied.same),
-            rising=of(raw.name, implied.rising),
-            once=of(raw.name, implied.once),
+    found = []
+    for raw in tables:
+        once = of(raw.name, implied.once)
+        for column in _naming(raw):
+            check(f"key of {raw.name!r}", "once", raw, column)
+            once = once if column in once else (*once, column)
+        same, rising = of(raw.name, implied.same), of(raw.name, implied.rising)
+        found.append(replace(raw, same=same, rising=rising, once=once))
+    return tuple(found)
+
+
+def _naming(raw: Raw) -> tuple[str, ...]:
+    """The column that tells the rows of one parent apart, where several name a row; empty for none.
+
+    Raises:
+        DataError: there are several.
+    """
+    if not raw.owner:
+        return ()
+    found = tuple(one for one in raw.joins if one not in (raw.foreign, *raw.repeats, *raw.counts))
+    if len(found) > 1:
+        raise DataError(
+            f"key of {raw.name!r}: expected one column by which rows of one of {raw.owner!r} differ, got "
+            f"{found[0]!r} and {found[1]!r}; make one column of both, in all tables"
         )
-        for raw in tables
-    )
+    return found
 
 
 def _in_order_of_numbers(raw: Raw, domains: Mapping[str, Domain]) -> bool:

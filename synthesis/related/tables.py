@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import check_name
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
-from ...common.data.related.repeats import Above, repeated_columns, table_and_column
+from ...common.data.related.repeats import Above, repeated_columns
 from ...common.data.values import compose_texts
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
@@ -24,13 +24,11 @@ from ...curator.results.storage import Storage
 from ...simulations.tables.frames import Source
 from .complete import with_keys_read, without_incomplete
 from .frames import ROWS, frame_of
+from .links import Link, Relations, in_order_of_links, keys_of, links_of, with_keys_made
 from .order import Ordered, in_counted_order, places_in_order
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
-
-Relations = Mapping[str, Mapping[str, str]]
-"""For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
 
 Pairs = Mapping[str, Sequence[Sequence[str]]]
 """For a table that belongs to another, the pairs of columns that matter."""
@@ -98,6 +96,7 @@ class Raw:
         columns: all its columns, in order.
         storage: how the columns of a data frame are stored.
         key: column that names its rows; empty if it has none.
+        joins: the columns of which the key was made, which name rows together; empty if one does.
         pattern: how new keys look, as it was stated; empty where nobody said it.
         keys: of each row, as texts; let go when they are not needed.
         owner: name of the parent; empty for the root.
@@ -124,6 +123,7 @@ class Raw:
     columns: tuple[str, ...]
     storage: Mapping[str, Storage]
     key: str = ""
+    joins: tuple[str, ...] = ()
     pattern: str = ""
     keys: pd.Index = field(default_factory=lambda: pd.Index([]))
     owner: str = ""
@@ -147,15 +147,6 @@ class Raw:
         """The columns of which it has to be found out what they hold."""
         known = {one.name for one in self.references}
         return [column for column in self.rows.columns if column not in known]
-
-
-@dataclass(frozen=True)
-class Link:
-    """What a table belongs to, as it was stated."""
-
-    foreign: str
-    parent: str
-    key: str
 
 
 def read_tables(
@@ -184,7 +175,7 @@ def read_tables(
         DataError: a name is unknown, the tables are no tree, or a key is missing, stands twice or is unknown.
     """
     check_table_names(data)
-    links = _links(data, relations)
+    links = links_of(data, relations)
     if unknown := [name for name in drop_incomplete if name not in data]:
         raise DataError(
             f"drop_incomplete: expected names of tables, got {unknown[0]!r}{hint(unknown[0], data)}; fix it"
@@ -195,17 +186,17 @@ def read_tables(
                 f"{what}: expected tables that belong to another, got {unknown[0]!r}"
                 f"{hint(unknown[0], links)}; state it of these alone"
             )
-    named, keys = _in_order(data, links), _keys(links)
-    frames = {name: frame_of(name, data[name]) for name in named}
+    named, keys = in_order_of_links(data, links), keys_of(links)
+    read = {name: frame_of(name, data[name]) for name in named}
+    frames = with_keys_made({name: rows for name, (rows, _) in read.items()}, links)
     found: dict[str, Raw] = {}
     for name in named:
-        rows, storage = frames[name]
-        key, link = keys.get(name, ""), links.get(name)
+        rows, (key, joins), link = frames[name], keys.get(name, ("", ())), links.get(name)
         foreign = link.foreign if link else ""
         listed = references.get(name, ())
         public = [one.name for one in listed]
         ordered, counts = order.get(name), implied.counts.get(name, {})
-        stated = implied.repeats.get(name, {})
+        stated = {**implied.repeats.get(name, {}), **(link.repeats if link else {})}
         repeats = repeated_columns(f"repeats of {name!r}", stated, _line(found, link)) if stated else {}
         follow = [*repeats, *counts]
         _check_columns(name, rows, key, link, ordered, public)
@@ -239,9 +230,10 @@ def read_tables(
             rows[[column for column in rows.columns if column not in (key, foreign, *follow)]],
             parent,
             tuple(map(str, rows.columns)),
-            storage,
+            read[name][1],
             key=key,
-            keys=index_of_keys(name, key, rows[key]) if key else pd.Index([]),
+            joins=joins,
+            keys=index_of_keys(name, ", ".join(joins) or key, rows[key]) if key else pd.Index([]),
             owner=link.parent if link else "",
             foreign=foreign,
             order="" if ordered is True else ordered,
@@ -257,8 +249,7 @@ def _line(above: Mapping[str, Raw], link: Link | None) -> list[Above]:
     found, name = list[Above](), link.parent if link else ""
     while name:
         held = above[name]
-        columns = [one for one in held.columns if one not in held.counts]
-        found.append(Above(name, held.key, held.foreign, columns, held.repeats))
+        found.append(Above(name, held.key, held.foreign, held.columns, held.repeats))
         name = held.owner
     return found
 
@@ -325,70 +316,6 @@ def _check_columns(
                 f"{name}: expected the column {column!r}, found none{hint(column, held)}; fix the "
                 "relations or the order"
             )
-
-
-def _keys(links: Mapping[str, Link]) -> dict[str, str]:
-    """The key of each table to which another belongs."""
-    found: dict[str, str] = {}
-    for stated in links.values():
-        if found.setdefault(stated.parent, stated.key) != stated.key:
-            raise DataError(
-                f"relations: expected one key of the table {stated.parent!r}, got several; name one"
-            )
-    return found
-
-
-def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
-    found = {}
-    for name, stated in relations.items():
-        if name not in data:
-            raise DataError(f"relations: expected names of tables, got {name!r}{hint(name, data)}; fix it")
-        if len(stated) != 1:
-            raise DataError(
-                f"relations of {name!r}: expected one column that holds the key of one parent, got "
-                f"{len(stated)}; a table belongs to one other, and may refer to those that are public"
-            )
-        ((foreign, other),) = stated.items()
-        found[name] = Link(foreign, *parent_and_key(other, foreign, data))
-    return found
-
-
-def parent_and_key(stated: str, foreign: str, data: Mapping[str, Source]) -> tuple[str, str]:
-    """The table that a column refers to, and its key there.
-
-    Args:
-        stated: the table, or "table.column".
-        foreign: the column, of which the key has the name where none is stated.
-        data: all tables.
-
-    Raises:
-        DataError: there is no such table.
-    """
-    parent, key = table_and_column(stated, data)
-    if not parent:
-        raise DataError(
-            f"relations: expected one of the tables beside {foreign!r}, got {stated!r}{hint(stated, data)}; "
-            "add it, or fix the name"
-        )
-    return parent, key or foreign
-
-
-def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str]:
-    """The names of the tables, each after its parent."""
-    roots = [name for name in data if name not in links]
-    if len(roots) != 1:
-        what = ", ".join(map(repr, roots)) or "none, so that relations go in a circle"
-        raise DataError(
-            f"relations: expected one table that belongs to no other, that of people, got {what}; fix them, "
-            "or name the tables in public that everybody may see as they are"
-        )
-    found = roots
-    while len(found) < len(data):
-        below = [name for name in data if name not in found and links[name].parent in found]
-        if not below:
-            raise DataError("relations: expected a tree, got a circle; fix them")
-        found += below
-    return found
 
 
 def index_of_keys(name: str, key: str, texts: pd.Series) -> pd.Index:

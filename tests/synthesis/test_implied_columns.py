@@ -121,7 +121,7 @@ def test_over_parties_they_are_filled_in_by_the_curator():
         ({"counts": {"stays": {"visits": 1}}}, "did you mean 'visit'"),
         ({"counts": {"stays": {"visit": 2}}}, "counts: expected"),
         ({"counts": {"codes": {"day": 1}}}, "counts: expected a column of whole numbers, got datetime64"),
-        ({"repeats": {"codes": {"line": "stays.visit"}}, "counts": COUNTS}, "got 'visit'"),
+        ({"repeats": {"codes": {"line": "stays.visit"}}, "counts": COUNTS}, "nothing else, got 'line'"),
         ({"data": wide()["codes"], "key": "stay", "relations": None, "order": None, **STATED}, "per_person"),
         ({"counts": {"visit": 1}}, "counts: expected one for each table"),
     ],

@@ -125,7 +125,7 @@ class StatedTable:
         if len(belongs) != 1:
             raise DataError(
                 f"{file}: [tables.{name}]: expected one column in belongs_to beside those of public tables, "
-                "got several; name one parent"
+                "got several; name one parent, and make one column of a key of several"
             )
         ((foreign, parent),) = belongs.items()
         domain = Domain.load(folder / section["domain"]) if "domain" in section else None

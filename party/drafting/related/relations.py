@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import chain, product
+from itertools import chain, permutations, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,13 +19,13 @@ from ....common.errors import DataError
 from ....common.files.writing import write_text
 from ....common.forms.toml_file import as_toml, section_of, toml_key
 from ...sources.source import SUFFIXES, FileSource, suffix_of
-from ...sources.sql import as_key
 from ..draft import Draft, names_in
 from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_rows
 from ..profile import Rows
 from .courses import Courses, Related, courses_of, with_categories
 from .implied import counts_of, repeats_of
+from .keys_of_files import JoinedSource, counts_its_rows, names_rows, number_of_rows, strays_of
 
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
@@ -43,8 +42,8 @@ _BOUNDS_SAMPLE = 50_000
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
-_MOST_STRAYS = 0.5
-"""Share of rows without a key of the other table up to which a table may belong to it."""
+_MOST_STRAYS, _MOST_STRAYS_OF_BOTH = 0.5, 0.01
+"""Share of rows without a key of the other table up to which one belongs to it, by a column or by two."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,19 @@ class Link:
         parent: the other table.
         key: its column that names its rows.
         strays: number of rows that hold no such key.
+        parts: the columns of which the key is made, if there are several, each with that of the other table.
     """
 
     foreign: str
     parent: str
     key: str
     strays: int
+    parts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """The columns that hold keys, each with that of the other table."""
+        return self.parts or ((self.foreign, self.key),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +141,9 @@ class Drafted:
             "file": self.file,
             "domain": f"{self.name}.json" if self.has_domain else "",
             "belongs_to": {
-                one.foreign: one.parent if one.key == one.foreign else f"{one.parent}.{one.key}"
+                own: one.parent if key == own else f"{one.parent}.{key}"
                 for one in self.links
+                for own, key in one.columns
             },
             "drop_incomplete": any(one.strays for one in self.links),
             "order": self.order,
@@ -171,8 +178,9 @@ class Drafted:
         """What its owner should know before a release, who alone may see it."""
         for one in self.links:
             if one.strays:
+                named = " and ".join(repr(own) for own, _ in one.columns)
                 yield (
-                    f"{self.name}: {one.strays:,} of {self.rows:,} rows have in {one.foreign!r} no "
+                    f"{self.name}: {one.strays:,} of {self.rows:,} rows have in {named} no "
                     f"key of {one.parent!r}; drop_incomplete leaves them out; without it they are refused"
                 )
         for name in self.inward:
@@ -202,7 +210,8 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
     A column may hold a table's keys if it is named as that or its key, or as both together, and holds such
     keys in most rows. Numbers 1, 2, 3, ... of the rows of two tables, each its own, are no keys of each
     other. Of several such tables, one belongs to that which is furthest from people, and of these to the one
-    of most rows; to others, if no table belongs to them, it refers.
+    of most rows; to others, if no table belongs to them, it refers. Of tables of one parent, one belongs to
+    another if both have a column more that the other has once for each row of the parent, such as a visit.
 
     Args:
         folder: with a CSV or Parquet file for each table.
@@ -221,15 +230,15 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
                 )
     if not sources:
         raise DataError(f"expected tables in {folder}, files that end in {', '.join(SUFFIXES)}, found none")
-    rows = {name: _rows(source) for name, source in sources.items()}
+    rows = {name: number_of_rows(source) for name, source in sources.items()}
     links, references = _links(sources, rows)
     parents, referred = (
         {one.parent for one in found} for found in (links.values(), chain(*references.values()))
     )
-    found = []
+    drafts, unimplied = dict[str, Drafted](), dict[str, Drafted]()
     for name, source in sources.items():
         if name in referred - parents:
-            found.append(Drafted(name, source.name, rows[name], None))
+            drafts[name] = Drafted(name, source.name, rows[name], None)
             continue
         own = (*([links[name]] if name in links else []), *references.get(name, ()))
         keys = {one.key for one in links.values() if one.parent == name}
@@ -242,12 +251,12 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         }
         rules = [rule for rule in draft.suggested_rules if not names_in(rule) & keys]
         draft = replace(draft, entries=entries, suggested_rules=rules)
-        table = Drafted(name, source.name, rows[name], draft, own, inward)
-        found.append(_with_implied(table, sources, links) if own else table)
-    drafts = {one.name: one for one in found}
+        unimplied[name] = table = Drafted(name, source.name, rows[name], draft, own, inward)
+        drafts[name] = _with_implied(table, sources, links) if own else table
+    drafts |= _with_joint_keys(drafts, unimplied, sources, links)
     bound = [
         replace(one, around=_around(one, drafts[one.parent], sources)) if one.order in one.dates else one
-        for one in found
+        for one in drafts.values()
     ]
     return tuple(sorted(bound, key=lambda one: len(_above(links, one.name))))
 
@@ -260,7 +269,7 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
         name = link.parent
         line.append((name, sources[name], link.key, links[name].foreign if name in links else ""))
     foreign = table.links[0].foreign
-    bound = {*(one.foreign for one in table.links), *table.inward}
+    bound = {*(own for one in table.links for own, _ in one.columns), foreign, *table.inward}
     columns = [one for one in source.columns() if one not in bound]
     table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
     assert table.draft is not None
@@ -271,6 +280,63 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
     attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
     found = rows.in_order(order, next(iter(table.counts), ""))
     return table.with_courses(courses_of(found, attributes, bool(order or table.counts)))
+
+
+def _with_joint_keys(
+    drafts: Mapping[str, Drafted],
+    unimplied: Mapping[str, Drafted],
+    sources: dict[str, FileSource],
+    links: dict[str, Link],
+) -> dict[str, Drafted]:
+    """The tables, some of which belong to another one of their parent by two columns.
+
+    Args:
+        drafts: the tables.
+        unimplied: they, with the columns that follow from rows above.
+        sources: of each; those that belong together so get the key.
+        links: of each; those that belong to others by two columns are changed.
+    """
+    found = dict(drafts)
+    pairs = permutations(sorted(drafts, key=lambda name: drafts[name].rows), 2)
+    for child, other in sorted(pairs, key=lambda pair: -drafts[pair[1]].rows):
+        table, above = found[child], found[other]
+        if not table.parent or table.parent != above.parent or isinstance(sources[child], JoinedSource):
+            continue
+        for column in {*above.counts, *above.once, above.order}.intersection(sources[child].columns()):
+            link, joined = _joint_link(table, above, column, sources)
+            if link is not None:
+                sources |= joined
+                links[child] = link
+                rest = unimplied[child]
+                assert rest.draft is not None
+                draft = rest.draft.without({own for own, _ in link.parts})
+                rest = replace(rest, draft=draft, links=(link, *rest.links[1:]))
+                found[child] = _with_implied(rest, sources, links)
+                if column == above.order:
+                    found[other] = replace(above, once=tuple(dict.fromkeys((*above.once, column))))
+                break
+    return found
+
+
+def _joint_link(
+    table: Drafted, above: Drafted, column: str, sources: Mapping[str, FileSource]
+) -> tuple[Link | None, dict[str, FileSource]]:
+    """What binds a table to another one by the key of their parent and a column of both, and both with it."""
+    made = f"{above.name}_key"
+    parts = ((table.links[0].foreign, above.links[0].foreign), (column, column))
+    names = zip(*parts, strict=True)
+    own, other = (
+        JoinedSource.with_key(sources[one.name], made, held)
+        for one, held in zip((table, above), names, strict=True)
+    )
+    held = sources[above.name]
+    free = held == other or not (isinstance(held, JoinedSource) or made in held.columns())
+    if not free or made in sources[table.name].columns() or not names_rows(other, made):
+        return None, {}
+    strays = strays_of(own, made, other, made)
+    if strays > table.rows * _MOST_STRAYS_OF_BOTH:
+        return None, {}
+    return Link(made, above.name, made, strays, parts), {table.name: own, above.name: other}
 
 
 def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> Around:
@@ -291,7 +357,7 @@ def _links(
     sources: Mapping[str, FileSource], rows: Mapping[str, int]
 ) -> tuple[dict[str, Link], dict[str, list[Link]]]:
     """What each table belongs to, and what it refers to beside; see `draft_folder`."""
-    is_key = cache(_is_key)
+    is_key = cache(names_rows)
     links: dict[str, Link] = {}
     others: dict[str, list[Link]] = {}
     for child in sorted(sources, key=lambda name: rows[name]):
@@ -322,8 +388,8 @@ def _keys_held(
     """The first column of a table that holds keys of another, with at most so many strays; empty if none."""
     source, other = sources[child], sources[parent]
     for foreign, key, named in _named_alike(parent, source.columns(), other.columns()):
-        if is_key(other, key) and (named or not _counts_its_rows(source, foreign)):
-            strays = _strays(source, foreign, other, key)
+        if is_key(other, key) and (named or not counts_its_rows(source, foreign)):
+            strays = strays_of(source, foreign, other, key)
             if strays <= most:
                 return [Link(foreign, parent, key, strays)]
     return []
@@ -333,7 +399,7 @@ def _inward(source: FileSource, keys: set[str], others: set[str], most: float) -
     """Columns that are named as keys and hold those of the same table, with at most so many strays."""
     for column in source.columns():
         if column not in keys | others and _IS_NAMED_A_KEY.search(column):
-            if any(_strays(source, column, source, key) <= most for key in keys):
+            if any(strays_of(source, column, source, key) <= most for key in keys):
                 yield column
 
 
@@ -392,37 +458,3 @@ def _above(links: Mapping[str, Link], name: str) -> list[str]:
         name = links[name].parent
         found.append(name)
     return found
-
-
-def _ask(source: FileSource, sql: str) -> list[Any]:
-    with closing(source.connect()) as connection:
-        return [column[0] for column in source.query(connection, sql).values()]
-
-
-def _rows(source: FileSource) -> int:
-    return int(_ask(source, "SELECT count(*) FROM file")[0])
-
-
-def _is_key(source: FileSource, column: str) -> bool:
-    """Whether every row has another value of a column."""
-    cell = f"c{source.columns().index(column)}"
-    rows, different = _ask(source, f"SELECT count(*), count(DISTINCT {cell}) FROM file")
-    return bool(rows == different and rows)
-
-
-def _counts_its_rows(source: FileSource, column: str) -> bool:
-    """Whether a column holds whole numbers of which each is in one row and none is left out."""
-    cell = f"TRY_CAST(c{source.columns().index(column)} AS BIGINT)"
-    span = f"max({cell})::HUGEINT - min({cell}) + 1"
-    rows, different, width = _ask(source, f"SELECT count(*), count(DISTINCT {cell}), {span} FROM file")
-    return bool(rows == different == width)
-
-
-def _strays(child: FileSource, foreign: str, parent: FileSource, key: str) -> int:
-    """The number of rows in which a column holds no key of another table."""
-    cell, other = (as_key(f"c{one.columns().index(name)}") for one, name in ((child, foreign), (parent, key)))
-    with closing(child.connect()) as connection, closing(parent.connect()) as keys:
-        known = parent.query(keys, f"SELECT DISTINCT {other} AS k FROM file")["k"]
-        connection.register("known", {"k": known})
-        held = f"coalesce({cell} IN (SELECT k FROM known), false)"
-        return int(child.query(connection, f"SELECT count(*) AS n FROM file WHERE NOT {held}")["n"][0])

@@ -248,6 +248,29 @@ def test_a_count_is_no_count_of_rows_that_are_in_another_order_of_time(folder):
         assert (drafted.order, drafted.counts) == ("when", counts)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("visit", [[1, 2, 3], ["screening", "day 1", "week 4"]])
+def test_a_table_belongs_by_two_columns_to_what_its_parent_has_once(tmp_path, visit):
+    """Values of the visits of people, whose numbers or plan say which visit it was."""
+    visits = pd.DataFrame({"id": np.repeat(np.arange(100), 3), "visit": visit * 100})
+    visits["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * (np.arange(300) % 50), "D")
+    values = visits.loc[np.repeat(np.arange(300), 2), ["id", "visit", "day"]].assign(test=["x", "y"] * 300)
+    people = pd.DataFrame({"id": range(100), "sex": ["f", "m"] * 50})
+    for name, rows in {"people": people, "visits": visits, "values": values}.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    drafts = draft_folder(tmp_path)
+    found = {one.name: one for one in drafts}
+    assert found["values"].links[0].columns == (("id", "id"), ("visit", "visit"))
+    assert found["values"].repeats == {"day": "visits"}
+    assert found["visits"].counts == ({"visit": 1} if visit[0] == 1 else {})
+    assert [*found["values"].attributes] == ["test"]
+    stated = read_relations(save_folder(drafts, tmp_path / "drafts"), tmp_path)
+    assert stated.relations["values"] == {"id": "visits", "visit": "visits"}
+    # Visits that a person has twice are no key.
+    visits.assign(visit=visit[0], day="2024-01-01").to_csv(tmp_path / "visits.csv", index=False)
+    assert {one.name: one.parent for one in draft_folder(tmp_path)}["values"] == "people"
+
+
 def test_columns_that_are_the_same_in_a_row_above_repeat_it(folder):
     rng = np.random.default_rng(4)
     people = pd.DataFrame({"patient_id": range(60), "sex": rng.choice(["f", "m"], 60), "born": 1950})
