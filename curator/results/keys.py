@@ -64,11 +64,11 @@ def with_joined_keys(frames: Mapping[str, pd.DataFrame], keys: Iterable[Joined])
                 f"{name}: expected the column {lacking[0]!r}, which holds a key with others, found none"
                 f"{hint(lacking[0], held)}; fix the relations"
             )
-        found[name] = found[name].assign(**{made: _joined(frames[name], columns)})
+        found[name] = found[name].assign(**{made: _one_key(frames[name], columns)})
     return found
 
 
-def _joined(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+def _one_key(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
     """The cells of several columns as those of one key."""
     parts = [keys_as_texts(rows[column]) for column in columns]
     lacking = np.logical_or.reduce([part.isna() for part in parts])

@@ -253,7 +253,7 @@ def test_a_count_is_no_count_of_rows_that_are_in_another_order_of_time(folder):
 def test_a_table_belongs_by_two_columns_to_what_its_parent_has_once(tmp_path, visit):
     """Values of the visits of people, whose numbers or plan say which visit it was."""
     visits = pd.DataFrame({"id": np.repeat(np.arange(100), 3), "visit": visit * 100})
-    visits["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * (np.arange(300) % 50), "D")
+    visits["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * (np.arange(300) % 48), "D")
     values = visits.loc[np.repeat(np.arange(300), 2), ["id", "visit", "day"]].assign(test=["x", "y"] * 300)
     people = pd.DataFrame({"id": range(100), "sex": ["f", "m"] * 50})
     for name, rows in {"people": people, "visits": visits, "values": values}.items():
