@@ -20,7 +20,7 @@ from ..mechanisms.parts.fitted import FittedModel
 from .drawing.between import kept_between
 from .drawing.children import Model, begin, begin_given_times
 from .drawing.keeping import least_numbers, rules_kept, summaries_kept
-from .drawing.numbers import margins_of, move_numbers, shrink_tail
+from .drawing.numbers import margins_of, move_numbers, shrink_tail, spans_by_numbers
 from .drawing.quantiles import with_quantiles
 from .kin import Kin
 from .rows import drawn_weights, lineage, of_people, people_in_parts, weights
@@ -55,9 +55,9 @@ def drawn_rows(
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
             continue
         above = weights(family, table.parent, rows) / WEIGHT_PARTS
-        numbers = move_numbers(
-            numbers, above, table.evened, margins_of(family, table.name, rows, release), rng
-        )
+        alike = spans_by_numbers(table, parents, numbers)
+        margins = margins_of(family, table.name, rows, release)
+        numbers = move_numbers(numbers, above, table.evened, margins, rng, alike)
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         numbers = np.minimum(numbers, _most_rows(table))
         rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)

@@ -14,6 +14,7 @@ from ..attributes.clock import Clock
 from ..attributes.dates import BinnedTimes, GapAttribute, TimeAttribute, bins_of
 from ..attributes.numeric import NumericAttribute
 from ..binning.scale import Scale
+from .spans import summed_gaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,9 +35,6 @@ _EXACT_GAPS, _IN_OCTAVE = 8, 4
 
 _GAP_GROUPS = 12
 """Groups of gaps."""
-
-_SHRUNK = 1.5
-"""How much more than a span gaps may add up to for all to be shrunk; of more, the longest are cut first."""
 
 _UNITS_OF_RANGE = 1 << 20
 """Units in the range of numbers that are multiples of nothing."""
@@ -220,20 +218,15 @@ class Steps:
         if self.since and begun is not None:
             begin = begin + begun[starts]
         begin = np.clip(begin, least, np.maximum(most, least))
-        steps = np.where(first, 0.0, _inside(self.gaps, np.maximum(codes - 1, 0), rng))
-        total = np.add.reduceat(steps, starts)
-        # What is in its bin stays, and what has none.
+        # A parent without a span has any.
         none = spans == len(self.spans) - 1
         spans[none] = 0
-        drawn = _inside(self.spans, spans, rng)
-        alone = (total <= 0) & (drawn > 0) & (lengths > 1)
-        steps[(starts + lengths - 1)[alone]] = total[alone] = 1.0
-        in_bin = (self.spans[spans] <= total) & (total < self.spans[spans + 1])
-        span = np.where(in_bin | none, total, drawn)
-        span = np.minimum(span, np.maximum(np.floor((most - begin) / self.unit), 0.0))
-        summed = _summed_up_to(steps, starts, lengths, _SHRUNK * span)
-        factor = span / np.maximum(np.minimum(total, _SHRUNK * span), 1.0)
-        found = np.repeat(begin, lengths) + np.round(summed * np.repeat(factor, lengths)) * self.unit
+        room = np.maximum(np.floor((most - begin) / self.unit), 0.0)
+        longest = np.where(none, np.inf, np.maximum(np.ceil(self.spans[spans + 1]) - 1, self.spans[spans]))
+        longest = np.minimum(longest, room)
+        shortest = np.minimum(self.spans[spans], longest)
+        summed = summed_gaps(self.gaps, np.where(first, -1, codes - 1), starts, (shortest, longest), rng)
+        found = np.repeat(begin, lengths) + summed * self.unit
         bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
         within: Numbers = np.clip(found, *bounds)
         return within
@@ -244,34 +237,6 @@ def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator
     width = np.maximum(np.round(np.diff(edges))[codes], 1)
     inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
     return inside
-
-
-def _summed_up_to(
-    steps: Numbers, starts: NDArray[np.int64], lengths: NDArray[np.int64], most: Numbers
-) -> Numbers:
-    """Sums of gaps from the first row of each parent on, of which the longest are cut to one length.
-
-    Args:
-        steps: the gaps before rows, 0 of first ones, shape (N,).
-        starts: places of first rows, shape (parents,).
-        lengths: numbers of rows, shape (parents,).
-        most: what the gaps of each parent add up to at most, shape (parents,).
-    """
-    parent = np.repeat(np.arange(len(starts)), lengths)
-    rising = steps[np.lexsort((steps, parent))]
-    shorter = _sums_within(rising, starts, lengths) - rising
-    # From here on, gaps of this parent would be cut; none of a parent whose gaps add up to less.
-    others = np.repeat(starts + lengths, lengths) - np.arange(len(steps))
-    kept = np.add.reduceat(shorter + others * rising <= np.repeat(most, lengths), starts, dtype=np.int64)
-    at = np.minimum(starts + kept, len(steps) - 1)
-    cut = np.where(kept < lengths, (most - shorter[at]) / np.maximum(lengths - kept, 1), np.inf)
-    return _sums_within(np.minimum(steps, np.repeat(cut, lengths)), starts, lengths)
-
-
-def _sums_within(values: Numbers, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Numbers:
-    """Sums from the first row of each parent on, shape (N,)."""
-    summed: Numbers = np.cumsum(values)
-    return summed - np.repeat(summed[starts] - values[starts], lengths)
 
 
 def in_units(when: Attribute) -> Attribute:

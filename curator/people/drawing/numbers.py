@@ -19,6 +19,7 @@ from scipy.special import ndtri
 from ....common.data.attributes.dates import bins_of
 from ....common.data.related.rows import Rows
 from ...analysis.release import Release
+from ..kin import Kin
 from ..rows import lineage
 from ..shape import Family, number_name
 
@@ -37,6 +38,9 @@ _HELD = 0.75
 """Least share of the weight of all parents with rows that evened numbers may leave."""
 
 _MOST_EVENED = 1 << 12
+
+_FOLLOWING = 0.5
+"""Share of the variance of spans that numbers of rows explain, from which on spans follow from them."""
 
 
 def limit_of_equal_counts(numbers: Codes) -> int:
@@ -120,7 +124,12 @@ class Margin:
 
 
 def move_numbers(
-    numbers: Codes, weight: Numbers, most: int, margins: Sequence[Margin], rng: np.random.Generator
+    numbers: Codes,
+    weight: Numbers,
+    most: int,
+    margins: Sequence[Margin],
+    rng: np.random.Generator,
+    alike: Codes | None = None,
 ) -> Codes:
     """The numbers of rows, moved between parents.
 
@@ -134,9 +143,11 @@ def move_numbers(
         most: up to how many rows all count the same.
         margins: of the columns above the rows.
         rng: breaks ties.
+        alike: numbers move between parents of one code alone, shape (parents,); None for all.
     """
     size = len(numbers)
-    in_order = np.sort(numbers)
+    alike = np.zeros(size, dtype=np.int64) if alike is None else alike
+    in_order = numbers[np.lexsort((numbers, alike))]
     places = np.empty(size)
     places[np.lexsort((rng.random(size), numbers))] = ndtri((np.arange(size) + 0.5) / size)
     share = np.minimum(numbers / most, 1.0)
@@ -153,13 +164,38 @@ def move_numbers(
     for _ in range(_SCORE_ROUNDS):
         shifted = places + sum(score[margin.codes] for score, margin in zip(scores, margins, strict=True))
         found = np.empty_like(numbers)
-        found[np.argsort(shifted, kind="stable")] = in_order
+        found[np.lexsort((shifted, alike))] = in_order
         now = weight * np.minimum(found / most, 1.0)
         for score, margin, target, steepness in zip(scores, margins, targets, steep, strict=True):
             lacking = target - np.bincount(margin.codes, now, len(target))
             score += np.clip(_STEP * lacking / steepness, -0.5, 0.5)
             score *= 1 - _BACK
     return found
+
+
+def spans_by_numbers(table: Kin, parents: Rows, numbers: Codes) -> Codes | None:
+    """The spans of rows, shape (parents,), if they mostly follow from their numbers, as where rows come monthly.
+
+    Then a number that moved to another parent would contradict the span there.
+
+    Args:
+        table: of the rows.
+        parents: the rows above them.
+        numbers: of rows of each parent, shape (parents,).
+    """
+    if table.steps is None:
+        return None
+    span = table.places[1]
+    codes = parents.codes[span.name]
+    several = codes < span.size - 1
+    if not several.any():
+        return None
+    held, place = np.unique(numbers[several], return_inverse=True)
+    counts, found = np.bincount(place), codes[several].astype(np.float64)
+    mean = np.bincount(place, found) / counts
+    explained = float((counts * (mean - found.mean()) ** 2).sum())
+    whole = float(((found - found.mean()) ** 2).sum())
+    return codes if len(held) > 1 and explained >= _FOLLOWING * whole else None
 
 
 def target_of(margin: Margin, counted: Numbers) -> Numbers:

@@ -5,7 +5,8 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.related.rows import Rows
-from dpmosaic.common.data.related.steps import Steps, _summed_up_to
+from dpmosaic.common.data.related.spans import cut_to
+from dpmosaic.common.data.related.steps import Steps
 
 
 @pytest.fixture
@@ -81,12 +82,26 @@ def test_cut_gaps_add_up_to_a_span_and_no_gap_is_cut_below_one_that_is_not(seed)
     steps[starts] = 0
     total = np.add.reduceat(steps, starts)
     most = np.floor(total * rng.choice([0.0, 0.1, 0.7, 1.0, 3.0], 300))
-    summed = _summed_up_to(steps, starts, lengths, most)
-    cut = np.diff(summed, prepend=0.0)
-    cut[starts] = summed[starts]
+    cut = cut_to(steps, starts, lengths, most)
     np.testing.assert_allclose(np.add.reduceat(cut, starts), np.minimum(total, most), atol=1e-6)
     longest = np.repeat(np.maximum.reduceat(cut, starts), lengths)
     assert ((np.abs(cut - steps) < 1e-6) | (np.abs(cut - longest) < 1e-6)).all()
+
+
+def test_rows_that_come_monthly_do_so_whatever_noise_says_of_some_gaps_and_of_spans(steps):
+    """One gap in twenty is of any length, and a fifth of the spans are those of other numbers of rows."""
+    rng = np.random.default_rng(7)
+    lengths = rng.integers(2, 25, 2_000)
+    parent = np.repeat(np.arange(2_000), lengths)
+    first = np.append(True, np.diff(parent) > 0)
+    month = np.searchsorted(steps.gaps, 30, "right")
+    codes = np.where(rng.random(len(parent)) < 0.05, rng.integers(1, len(steps.gaps), len(parent)), month)
+    codes[first] = 0
+    said = np.where(rng.random(2_000) < 0.2, rng.permutation(lengths), lengths)
+    spans = np.searchsorted(steps.spans, 30.4 * (said - 1), "right") - 1
+    found = steps.values(codes, first, (np.zeros(len(parent), np.int64), spans[parent]), rng)
+    gaps = np.diff(found)[~first[1:]]
+    assert ((gaps >= 28) & (gaps < 32)).mean() > 0.75
 
 
 def test_dates_do_not_pile_up_at_the_bounds(steps):

@@ -7,7 +7,16 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.people.drawing.numbers import Margin, limit_of_equal_counts, move_numbers, shrink_tail
+from dpmosaic.common.data.related.rows import Rows
+from dpmosaic.common.data.related.steps import Steps
+from dpmosaic.curator.people.drawing.numbers import (
+    Margin,
+    limit_of_equal_counts,
+    move_numbers,
+    shrink_tail,
+    spans_by_numbers,
+)
+from dpmosaic.curator.people.kin import Kin
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 SIZE = 4_000
@@ -68,6 +77,28 @@ def test_nothing_moves_where_all_parents_have_equally_many_rows(rng):
     numbers = np.full(10, 3)
     margin = a_margin(np.arange(10) % 2, [1.0, 9.0], 1e-9)
     assert (move_numbers(numbers, np.ones(10), 1, [margin], rng) == 3).all()
+
+
+def test_numbers_move_between_parents_of_one_code_alone(rng):
+    numbers, alike = rng.integers(0, 9, SIZE), rng.integers(0, 5, SIZE)
+    codes = rng.integers(0, 4, SIZE)
+    margin = a_margin(codes, np.array([1300.0, 900.0, 900.0, 900.0]), 1e-9, ordered=False)
+    found = move_numbers(numbers, np.ones(SIZE), 5, [margin], rng, alike)
+    assert (found != numbers).any()
+    for code in range(5):
+        assert np.sort(found[alike == code]).tolist() == np.sort(numbers[alike == code]).tolist()
+
+
+def test_spans_follow_from_numbers_where_these_explain_half_of_them(rng):
+    steps = Steps(NumericAttribute("day", 0, 1460, 50, integer=True))
+    table = Kin("rows", None, parent="people", foreign="id", steps=steps)
+    numbers, none = rng.integers(0, 20, SIZE), steps.places("rows")[1].size - 1
+    monthly, by_chance = numbers, rng.integers(0, 20, SIZE)
+    for spans, follows in ((monthly, True), (by_chance, False), (np.full(SIZE, none), False)):
+        codes = np.where(numbers < 2, none, spans)
+        parents = Rows({table.places[1].name: codes}, np.arange(SIZE), SIZE)
+        found = spans_by_numbers(table, parents, numbers)
+        assert (found is not None) == follows
 
 
 def test_evened_numbers_leave_three_quarters_of_the_weight():
