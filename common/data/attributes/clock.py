@@ -97,8 +97,11 @@ class Clock(Moments):
     def check(self, name: str) -> None:
         """Raises DataError if the attribute `name` cannot have these."""
         self._check_rhythm(name)
-        if self.rhythm is not None and self.rhythm.weekdays:
-            raise DataError(f"attribute {name!r}: times of day have no weekdays; take them out of the rhythm")
+        if self.rhythm is not None and (self.rhythm.weekdays or self.rhythm.monthdays or self.rhythm.gaps):
+            raise DataError(
+                f"attribute {name!r}: times of day have no weekdays, monthdays or gaps; take them out of the "
+                "rhythm"
+            )
         if self.format not in FORMATS:
             raise DataError(
                 f"attribute {name!r}: the format of a clock is one of {', '.join(FORMATS[:_BASIC])}, with "

@@ -1,13 +1,15 @@
-"""When in a week and in a day times are: shares of weekdays and hours, and how round their minutes are."""
+"""When in a month, a week and a day times are, how round their minutes are, and how far apart they come."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...later import np
+from .months import CYCLE, DAYS_OF_MONTH, LAST, days_of_months
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +24,9 @@ WEEKDAYS, HOURS_OF_DAY = 7, 24
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 """Seconds."""
 
+ABOUT = 0.125
+"""Gaps are about as long as another one that differ by no more than this part of it."""
+
 _FROM_MONDAY = 3
 """Days from a Monday to 1970-01-01."""
 
@@ -33,6 +38,15 @@ _ABOVE_NOISE = 3.0
 
 _SELDOM_BY_CHANCE, _UNLIKE_EVEN = 3.0, 0.05
 """Shares are stated that are so many deviations from even ones, and so far from them in total variation."""
+
+_OF_A_MONTH = 1.5
+"""Days of a month are told apart that have so many times as many times as even ones."""
+
+_APART = re.compile(r"([1-9][0-9]{0,3}) (day|month)s?")
+"""What lies between times, in a rhythm."""
+
+_PARTS = 5
+"""Days of a month are told apart that stand out in all of so many parts of the times but one."""
 
 _AT_MIDNIGHT = 0.02
 """So large a share of times at midnight is stated apart."""
@@ -48,12 +62,27 @@ class Rhythm:
         midnight: the share of times at midnight, as of dates among timestamps; None for no other than others.
         minutes: some of `MINUTES`, and the share of times, of those that are not at midnight, at minutes that
             they divide and none before; others are no whole minutes. Empty if they are even.
+        monthdays: days of a month, `LAST` for its last one, and the share of times on each of them; times on
+            others are even.
+        gaps: what lies between a time and the one before of the same parent, such as "1 month" or "14 days",
+            and which share is exactly this of all gaps that are about as long; see `lengths`.
     """
 
     weekdays: tuple[float, ...] = ()
     hours: tuple[float, ...] = ()
     midnight: float | None = None
     minutes: tuple[tuple[int, float], ...] = ()
+    monthdays: tuple[tuple[int, float], ...] = ()
+    gaps: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def lengths(self) -> tuple[tuple[int, int, float], ...]:
+        """The gaps that are exact: days and months of each, one of which is 0, and its share."""
+        found = []
+        for one, share in self.gaps:
+            number, unit = one.split(" ")
+            found.append((0, int(number), share) if unit.startswith("month") else (int(number), 0, share))
+        return tuple(found)
 
     @property
     def finest(self) -> float:
@@ -65,18 +94,24 @@ class Rhythm:
         form: dict[str, Any] = {"weekdays": list(self.weekdays), "hours": list(self.hours)}
         form = {key: shares for key, shares in form.items() if shares}
         form |= {} if self.midnight is None else {"midnight": self.midnight}
-        return form | ({"minutes": {str(one): share for one, share in self.minutes}} if self.minutes else {})
+        form |= {"minutes": {str(one): share for one, share in self.minutes}} if self.minutes else {}
+        days = {"last" if one == LAST else str(one): share for one, share in self.monthdays}
+        return form | ({"monthdays": days} if days else {}) | ({"gaps": dict(self.gaps)} if self.gaps else {})
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Rhythm:
         """Reads what `to_json` writes."""
         minutes = sorted(((int(one), float(share)) for one, share in form.get("minutes", {}).items()))
         midnight = form.get("midnight")
+        days = form.get("monthdays", {}).items()
+        of_month = sorted((LAST if day == "last" else int(day), float(share)) for day, share in days)
         return cls(
             tuple(map(float, form.get("weekdays", ()))),
             tuple(map(float, form.get("hours", ()))),
             None if midnight is None else float(midnight),
             tuple(reversed(minutes)),
+            tuple(of_month),
+            tuple((str(one), float(share)) for one, share in form.get("gaps", {}).items()),
         )
 
     def problem(self) -> str:
@@ -95,6 +130,11 @@ class Rhythm:
         ):
             named = ", ".join(map(str, MINUTES))
             return f"minutes of a rhythm are shares of multiples of {named}, 0 or more, at most 1 together"
+        shares = [share for _, share in self.monthdays]
+        if shares and (min(shares) < 0 or sum(shares) > 1 + 1e-9):
+            return "monthdays of a rhythm are shares of days, 0 or more, at most 1 together"
+        if not all(_APART.fullmatch(one) and 0 <= share <= 1 for one, share in self.gaps):
+            return 'gaps of a rhythm are shares from 0 to 1 of lengths such as "1 month" or "14 days"'
         return ""
 
 
@@ -137,38 +177,67 @@ class Pace:
         shares: Numbers = np.array(self.rhythm.weekdays)[(days + _FROM_MONDAY) % WEEKDAYS]
         return shares
 
+    def monthday_shares(self, numbers: Numbers) -> Numbers:
+        """How much likelier the day of the month of each of these is than a day on average, shape (N,)."""
+        day, length = days_of_months(np.floor(numbers * self.unit / DAY).astype(np.int64))
+        listed = dict(self.rhythm.monthdays)
+        each = np.full(32, max(0.0, 1 - sum(listed.values())) / (DAYS_OF_MONTH - len(listed)))
+        for one, share in listed.items():
+            each[one] = share
+        found: Numbers = each[day] * DAYS_OF_MONTH
+        if LAST in listed:
+            found = np.where(day == length, each[LAST] * DAYS_OF_MONTH, found)
+        return found
+
     def _below(self, numbers: Numbers) -> Numbers:
-        """The cycles before points of time, shape (N,)."""
-        begin, length, places, masses = self._cycle
-        cycles = np.floor((numbers - begin) / length)
-        found: Numbers = cycles + np.interp(numbers - begin - cycles * length, places, masses)
+        """The times before points of time, in those of an average day, shape (N,)."""
+        day = DAY / self.unit
+        days = np.floor(numbers / day)
+        begin, below = self._days
+        length = len(below) - 1
+        cycles, at = np.divmod(days.astype(np.int64) - begin, length)
+        places, masses = self._pieces
+        of_day = np.interp(numbers - days * day, places, masses)
+        found: Numbers = cycles * below[-1] + below[at] + (below[at + 1] - below[at]) * of_day
         return found
 
     def _at(self, below: Numbers) -> Numbers:
-        """The units before which, and perhaps in part of them, so many cycles lie, shape (N,)."""
-        begin, length, places, masses = self._cycle
-        cycles = np.floor(below)
-        rest = below - cycles
+        """The units before which, and perhaps in part of them, so many times lie, shape (N,)."""
+        begin, days = self._days
+        cycles = np.floor(below / days[-1])
+        rest = below - cycles * days[-1]
         # Errors of arithmetic do not move one beyond its piece, where perhaps none lies.
-        piece = np.minimum(np.searchsorted(masses, rest, "right"), len(masses) - 1) - 1
+        at = np.minimum(np.searchsorted(days, rest, "right"), len(days) - 1) - 1
+        places, masses = self._pieces
+        of_day = (rest - days[at]) / np.maximum(np.diff(days)[at], np.finfo(float).tiny)
+        piece = np.minimum(np.searchsorted(masses, of_day, "right"), len(masses) - 1) - 1
         width, mass = (np.diff(one)[piece] for one in (places, masses))
-        share = (rest - masses[piece]) / np.maximum(mass, np.finfo(float).tiny)
+        share = (of_day - masses[piece]) / np.maximum(mass, np.finfo(float).tiny)
         inside: Numbers = np.clip(np.floor(share * width), 0, np.maximum(width - 1, 0))
-        found: Numbers = begin + cycles * length + places[piece] + inside
+        day = begin + cycles * (len(days) - 1) + at
+        found: Numbers = day * (DAY / self.unit) + places[piece] + inside
         return found
 
     @cached_property
-    def _cycle(self) -> tuple[float, float, Numbers, Numbers]:
-        """Where a cycle begins, its length, places in it in units, and its share before each of them."""
-        day = DAY / self.unit
+    def _days(self) -> tuple[int, Numbers]:
+        """The first day of a cycle, and the times before each of its days and the end, in average days."""
+        begin, length = -_FROM_MONDAY, WEEKDAYS if self.rhythm.weekdays else 1
+        if self.rhythm.monthdays:
+            length = CYCLE
+        days = np.arange(begin, begin + length) * (DAY / self.unit)
+        shares = np.ones(length)
+        if self.rhythm.weekdays:
+            shares = shares * self.weekday_shares(days)
+        if self.rhythm.monthdays:
+            shares = shares * self.monthday_shares(days)
+        shares = shares * (length / float(shares.sum()))
+        return begin, np.append(0.0, np.cumsum(shares))
+
+    @cached_property
+    def _pieces(self) -> tuple[Numbers, Numbers]:
+        """Places of a day in units, its end last, and the share of its times before each of them."""
         places, masses = self._day
-        weekdays = np.array(self.rhythm.weekdays or (1.0,))
-        begin = -_FROM_MONDAY * day if self.rhythm.weekdays else 0.0
-        of_cycle = (weekdays[:, None] * masses).ravel()
-        at = (np.arange(len(weekdays))[:, None] * day + places).ravel()
-        ends = np.append(at, len(weekdays) * day)
-        below: Numbers = np.append(0.0, np.cumsum(of_cycle))
-        return begin, len(weekdays) * day, ends, below / float(below[-1])
+        return np.append(places, DAY / self.unit), np.append(0.0, np.cumsum(masses)) / float(masses.sum())
 
     @cached_property
     def _day(self) -> tuple[Numbers, Numbers]:
@@ -223,11 +292,14 @@ class TimesCounted:
         weekdays: from Monday on, shape (7,).
         hours: at midnight, then in each hour beside, shape (25,).
         minutes: by `MINUTES`, and those that are no whole minutes, without those at midnight; shape (7,).
+        monthdays: on the last day of a month, then on each other one from the first on, of each fifth of the
+            times; shape (5, 32).
     """
 
     weekdays: Numbers = field(default_factory=lambda: np.zeros(WEEKDAYS))
     hours: Numbers = field(default_factory=lambda: np.zeros(1 + HOURS_OF_DAY))
     minutes: Numbers = field(default_factory=lambda: np.zeros(len(MINUTES) + 1))
+    monthdays: Numbers = field(default_factory=lambda: np.zeros((_PARTS, 32)))
 
     @classmethod
     def of(cls, times: NDArray[np.datetime64], rows: NDArray[np.integer[Any]]) -> TimesCounted:
@@ -243,12 +315,17 @@ class TimesCounted:
         kinds = np.where(beyond > 0, len(MINUTES), _kinds_of_minutes()[minutes % 60])
         hours = np.where(of_day > 0, 1 + minutes // 60, 0)
         later = np.where(of_day > 0, rows, 0)
+        of_month, length = days_of_months(days)
         counted = (
             ((days + _FROM_MONDAY) % WEEKDAYS, rows, WEEKDAYS),
             (hours, rows, 1 + HOURS_OF_DAY),
             (kinds, later, len(MINUTES) + 1),
         )
-        return cls(*(np.bincount(*one).astype(np.float64) for one in counted))
+        of_month = np.where(of_month == length, LAST, of_month)
+        return cls(
+            *(np.bincount(*one).astype(np.float64) for one in counted),
+            np.bincount(32 * _fifths(days, rows) + of_month, rows, 32 * _PARTS).reshape(_PARTS, 32),
+        )
 
     def rhythm(self, unit: float, noise: float = 0.0, dated: bool = True) -> Rhythm | None:
         """What they say of their rhythm; None if that they come evenly.
@@ -275,13 +352,43 @@ class TimesCounted:
             each = np.bincount(_kinds_of_minutes(), minlength=len(MINUTES)) / 60
             whole = min(1.0, unit / MINUTE)
             minutes = _uneven(self.minutes, np.append(each * whole, 1 - whole), noise)
-        if (weekdays, hours, minutes, midnight) == (None, None, None, None):
+        monthdays = _uneven_days(self.monthdays) if dated else ()
+        if (weekdays, hours, minutes, midnight) == (None, None, None, None) and not monthdays:
             return None
         # The last share is that of times that are no whole minutes.
         known = zip(MINUTES, minutes or (), strict=False)
-        return Rhythm(
-            weekdays or (), hours or (), midnight, tuple((one, share) for one, share in known if share > 0)
-        )
+        shares = tuple((one, share) for one, share in known if share > 0)
+        return Rhythm(weekdays or (), hours or (), midnight, shares, monthdays)
+
+
+def _uneven_days(counts: Numbers) -> tuple[tuple[int, float], ...]:
+    """The days of a month with many more times than others, and their shares; empty if there are none.
+
+    Args:
+        counts: see `TimesCounted`.
+    """
+    total = counts.sum(axis=1, keepdims=True)
+    if total.min() < _LEAST_TIMES / _PARTS:
+        return ()
+    # Each comes in each month, and the last four in those in which they are not the last.
+    expected = total * np.append(np.ones(28), [0.936875, 11 / 12, 7 / 12, 0.0]) / DAYS_OF_MONTH
+    by_chance = _SELDOM_BY_CHANCE * np.sqrt(np.maximum(expected, 1.0) / _PARTS)
+    # What is so in one part alone is a date, and no day of months.
+    many = (counts > _OF_A_MONTH * expected + by_chance).sum(axis=0) >= _PARTS - 1
+    shares = np.median(counts / total, axis=0)
+    if (shares - expected[0] / total[0])[many].sum() < _UNLIKE_EVEN:
+        return ()
+    shares = np.floor(1000 * shares / max(1.0, float(shares[many].sum()))) / 1000
+    return tuple((int(day), float(shares[day])) for day in np.flatnonzero(many))
+
+
+def _fifths(days: NDArray[np.int64], rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """The fifth of all rows in which each day is, in their order, shape (N,)."""
+    order = np.argsort(days, kind="stable")
+    found = np.empty(len(days), dtype=np.int64)
+    before = np.cumsum(rows[order]) - rows[order]
+    found[order] = _PARTS * before // max(int(rows.sum()), 1)
+    return found
 
 
 def _uneven(counts: Numbers, even: Numbers, noise: float) -> tuple[float, ...] | None:

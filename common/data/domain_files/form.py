@@ -73,6 +73,15 @@ _RHYTHM = Table(
             Table({str(one): Key(Number()) for one in MINUTES}),
             "The share of times, beside those at midnight, at multiples of so many minutes and of no more.",
         ),
+        "monthdays": Key(
+            Table({one: Key(Number()) for one in (*map(str, range(1, 32)), "last")}),
+            "The share of times on some days of a month, on its last one as well; others are even.",
+        ),
+        "gaps": Key(
+            MapOf(Number()),
+            "Of gaps between rows of one person that are about so long, the share that are exactly: "
+            '{"1 month": 0.9, "14 days": 0.5}.',
+        ),
     }
 )
 _WHEN = {"rhythm": Key(_RHYTHM, "When in a week and in a day values are.")}

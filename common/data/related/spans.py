@@ -16,20 +16,25 @@ if TYPE_CHECKING:
 _SHARES_SHRUNK = (1.5, 1.2, 1.0)
 """How much more than a span gaps may add up to for all to be shrunk; of more, the longest are cut first."""
 
-_EVIDENT = 3.0
+_EVIDENT = 4.0
 """Another way than the first one is taken where each gap is more likely by so much, as a logarithm."""
 
 
 def summed_gaps(
-    edges: Numbers, codes: Codes, starts: Places, spans: tuple[Numbers, Numbers], rng: np.random.Generator
+    edges: Numbers,
+    codes: Codes,
+    starts: Places,
+    spans: tuple[Numbers, Numbers],
+    room: Numbers,
+    rng: np.random.Generator,
 ) -> Numbers:
     """What lies between the first row of its parent and each row, in whole units, shape (N,).
 
     Gaps are drawn from their bins. Those of a parent that do not add up to its span are shrunk or stretched
     by one factor; where they are far too much, the longest are cut first: noise in a few long ones would make
-    most of the others zero. Where gaps are much alike among all rows, as where rows come monthly, that would
-    leave many that no row has. Then they stay in their bins, or the longest alone are cut, or one gets what is
-    lacking, whichever leaves the likeliest gaps.
+    most of the others zero. Where most gaps are alike, as where rows come monthly, this would make many of
+    them unlike all others. Then they stay in their bins, or the longest alone are cut, or one gets what is
+    lacking, whichever leaves the likeliest gaps; where none leaves likely ones, the span gives way.
 
     Args:
         edges: of the bins of gaps, in units.
@@ -37,6 +42,7 @@ def summed_gaps(
         starts: the place of the first row of each parent, shape (parents,).
         spans: the least and the most that may lie between the first row of a parent and the last, in whole
             units, shape (parents,).
+        room: the most that may lie between them at all, shape (parents,).
         rng: draws gaps.
     """
     first, later = codes < 0, np.maximum(codes, 0)
@@ -52,7 +58,7 @@ def summed_gaps(
         counts = np.bincount(later[~first], minlength=len(edges) - 1) + 0.5
         likely = np.log(counts / np.maximum(np.diff(edges), 1.0))
         least, most = (one[apart] for one in spans)
-        ways = _ways(steps[rows], (low[rows], high[rows]), lengths[apart], (least, most), rng)
+        ways = _ways(steps[rows], (low[rows], high[rows]), lengths[apart], (least, most), room[apart], rng)
         steps[rows] = _likeliest(ways, lengths[apart], edges, likely)
     return np.round(_sums_within(steps, starts, lengths))
 
@@ -62,15 +68,19 @@ def _ways(
     bins: tuple[Numbers, Numbers],
     lengths: Places,
     spans: tuple[Numbers, Numbers],
+    room: Numbers,
     rng: np.random.Generator,
 ) -> list[Numbers]:
-    """Gaps that add up to spans, in several ways, each of shape (N,); one that cannot is another one again.
+    """Gaps that add up to spans, in several ways, each of shape (N,); last those that fit the most alone.
+
+    A way that is none for a parent is the first one again.
 
     Args:
         steps: gaps that do not add up, 0 of first rows, shape (N,).
         bins: the least and the most that each may be.
         lengths: number of rows of each parent, 2 at least, shape (parents,).
         spans: see `summed_gaps`.
+        room: see there.
         rng: draws spans, and chooses a gap.
     """
     starts = np.cumsum(lengths) - lengths
@@ -91,6 +101,7 @@ def _ways(
     down = np.repeat(np.clip((total - wanted) / np.maximum(total - low, 1.0), 0, 1), lengths)
     inside = steps + up * (bins[1] - steps) - down * (steps - bins[0])
     found.append(np.where(np.repeat(least <= most, lengths), inside, found[0]))
+    found.append(np.where(np.repeat(total <= room, lengths), steps, found[0]))
     return found
 
 
@@ -104,15 +115,18 @@ def _likeliest(ways: list[Numbers], lengths: Places, edges: Numbers, likely: Num
         likely: the logarithm of the density of gaps in each bin.
     """
     starts = np.cumsum(lengths) - lengths
-    best = ways[0]
-    best_score = np.zeros(len(starts))
+    scores = []
     for way in ways:
-        scores = likely[np.searchsorted(edges[1:-1], np.round(way) + 1e-9, "right")]
-        scores[starts] = 0.0
-        score = np.add.reduceat(scores, starts) / (lengths - 1)
-        better = score > best_score if way is not ways[0] else np.zeros(len(starts), dtype=np.bool_)
-        best = np.where(np.repeat(better, lengths), way, best)
-        best_score = np.maximum(score, best_score) if way is not ways[0] else score + _EVIDENT
+        found = likely[np.searchsorted(edges[1:-1], np.round(way) + 1e-9, "right")]
+        found[starts] = 0.0
+        scores.append(np.add.reduceat(found, starts) / (lengths - 1))
+    best, score = ways[0], scores[0]
+    for those, theirs in (([*ways[1:-1]], scores[1:-1]), (ways[-1:], scores[-1:])):
+        evident = score + _EVIDENT
+        for way, its_score in zip(those, theirs, strict=True):
+            better = (its_score > evident) & (its_score > score)
+            best = np.where(np.repeat(better, lengths), way, best)
+            score = np.where(better, its_score, score)
     return best
 
 

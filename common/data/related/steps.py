@@ -225,7 +225,8 @@ class Steps:
         longest = np.where(none, np.inf, np.maximum(np.ceil(self.spans[spans + 1]) - 1, self.spans[spans]))
         longest = np.minimum(longest, room)
         shortest = np.minimum(self.spans[spans], longest)
-        summed = summed_gaps(self.gaps, np.where(first, -1, codes - 1), starts, (shortest, longest), rng)
+        later = np.where(first, -1, codes - 1)
+        summed = summed_gaps(self.gaps, later, starts, (shortest, longest), room, rng)
         found = np.repeat(begin, lengths) + summed * self.unit
         bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
         within: Numbers = np.clip(found, *bounds)

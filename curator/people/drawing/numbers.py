@@ -174,7 +174,7 @@ def move_numbers(
 
 
 def spans_by_numbers(table: Kin, parents: Rows, numbers: Codes) -> Codes | None:
-    """The spans of rows, shape (parents,), if they mostly follow from their numbers, as where rows come monthly.
+    """The spans of rows, shape (parents,), if they mostly follow from their numbers, as of monthly ones.
 
     Then a number that moved to another parent would contradict the span there.
 

@@ -1,4 +1,4 @@
-"""Rows of people at the times of the week and of the day that a column of an order has."""
+"""Rows of people at the times of the month, the week and the day that a column of an order has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ....common.data.binning.rhythm import DAY, Pace
 from ....common.data.related.rows import Rows
 from ..kin import Kin
+from .calendar import by_calendar
 from .quantiles import Bounds
 
 Numbers = NDArray[np.float64]
@@ -19,11 +20,12 @@ _SHIFTS = np.array([0, 1, -1, 2, -2, 3, -3])
 
 
 def in_rhythm(values: Numbers, held: Rows, table: Kin, bounds: Bounds, rng: np.random.Generator) -> Numbers:
-    """Values of the order, at the days of the week and the times of day that the order's column has.
+    """Values of the order, at the days of the month and the week and the times of day that its column has.
 
     All rows of a parent move by the same number of days, so that what lies between them stays; those near to
-    a column of it do not. Then each row moves within its day: the order of all times of day stays, and with
-    it that of the rows.
+    a column of it do not. Rows whose gap is about as long as one that the rhythm knows come exactly so much
+    after the row before, as often as it says; others move to days of months. Then each row moves within its
+    day: the order of all times of day stays, and with it that of the rows.
 
     Args:
         values: multiples of the unit within the bounds, shape (rows,).
@@ -41,8 +43,15 @@ def in_rhythm(values: Numbers, held: Rows, table: Kin, bounds: Bounds, rng: np.r
         for bound, end in zip(bounds, (low, high), strict=True)
     )
     day = DAY / pace.unit
-    if pace.rhythm.weekdays and not table.near:
+    of_months = bool(pace.rhythm.monthdays or pace.rhythm.gaps)
+    if pace.rhythm.weekdays and not (table.near or pace.rhythm.monthdays):
         values = values + day * _days_moved(values, held, pace, least, most, rng)
+    if of_months:
+        days = np.floor(values / day)
+        bounds_of_day = np.ceil(least / day), np.maximum(np.floor((most + 1) / day) - 1, np.ceil(least / day))
+        moved = by_calendar(days.astype(np.int64), held, pace, bounds_of_day, bool(table.near), rng)
+        values = moved * day + (values - days * day)
+        values = values[np.lexsort((values, held.parent))]
     if day > 1:
         values = _within_days(values, held, pace, day, rng)
     found: Numbers = np.clip(values, least, np.maximum(most, least))

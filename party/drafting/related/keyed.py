@@ -15,6 +15,7 @@ from ...sources.source import Queried
 from ..draft import Draft
 from ..following import dates_of
 from .courses import Related, courses_of, with_categories
+from .gaps import entries_with_gaps, gaps_of
 from .implied import counts_of
 
 _OF_PEOPLE_ALIKE = 0.999
@@ -50,7 +51,8 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
     order = next((one for one in dates.values() if not isinstance(one, GapAttribute)), None)
     counts = dict(counts_of(source, key, {name: entries[name] for name in own}, rows, order))
     kept = {name: one for name, one in own.items() if name not in counts and name not in dates}
-    found = courses_of(rows.in_order(order, next(iter(counts), "")), kept, bool(order or counts))
+    in_order = rows.in_order(order, next(iter(counts), ""))
+    found = courses_of(in_order, kept, bool(order or counts))
     options = [("key", key), *(("per-person", name) for name in attributes if name not in own)]
     options += [] if order is None else [("order", order.name)]
     options += [("counts", f"{name}={first}") for name, first in counts.items()]
@@ -60,4 +62,6 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
     pattern = {key: named} if isinstance(named, Mapping) and named.get("type") == "identifier" else {}
     remark = (key, f"it names people: release the table by {said}")
     entries = {**pattern, **with_categories(rest.entries, found)}
+    if order is not None:
+        entries = entries_with_gaps(entries, order.name, gaps_of(in_order, order))
     return replace(rest, entries=entries, remarks=[*rest.remarks, remark])

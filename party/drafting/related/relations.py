@@ -24,6 +24,7 @@ from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_rows
 from ..profile import Rows
 from .courses import Courses, Related, courses_of, with_categories
+from .gaps import entries_with_gaps, gaps_of
 from .implied import counts_of, repeats_of
 from .keys_of_files import JoinedSource, counts_its_rows, names_rows, number_of_rows, strays_of
 
@@ -168,6 +169,13 @@ class Drafted:
         draft = self.draft.without({*repeats, *counts})
         return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
 
+    def with_gaps(self, gaps: Mapping[str, float]) -> Drafted:
+        """The table whose domain says which gaps of the order are exact."""
+        assert self.draft is not None
+        return replace(
+            self, draft=replace(self.draft, entries=entries_with_gaps(self.draft.entries, self.order, gaps))
+        )
+
     def with_courses(self, found: Courses) -> Drafted:
         """The table whose relations state these courses, and whose domain lists categories in their order."""
         assert self.draft is not None
@@ -279,6 +287,8 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
     table = table.without(counts=dict(counts_of(source, foreign, table.draft.entries, rows, order)))
     attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
     found = rows.in_order(order, next(iter(table.counts), ""))
+    if order is not None:
+        table = table.with_gaps(gaps_of(found, order))
     return table.with_courses(courses_of(found, attributes, bool(order or table.counts)))
 
 
