@@ -12,11 +12,12 @@ from ....common.data.related.rows import Rows
 Days = NDArray[np.int64]
 Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_FURTHEST = 15
-"""Days by which a row may move, so that it reaches each day of a month."""
+_FURTHEST, _MOSTLY, _BEYOND = 30, 15, 1e-6
+"""Days by which a row may move: within half a month it reaches each day of one, and beyond that it goes only
+where a bound leaves it none, so many times less."""
 
-_PART_OF_GAP = 4
-"""A row that is not the first moves by at most this part of its gap."""
+_PART_OF_GAP, _ALL = 4, 0.9
+"""A row that is not the first moves by at most this part of its gap, unless so many rows are on told days."""
 
 _BLOCK = 1 << 16
 """Rows that move at once."""
@@ -41,6 +42,7 @@ def by_calendar(
     number, length = days_of_months(days)
     wanted, found = number.copy(), days.copy()
     ends_matter = any(day == LAST for day, _ in pace.rhythm.monthdays)
+    least = _MOSTLY if sum(share for _, share in pace.rhythm.monthdays) >= _ALL else 0
     starts = np.flatnonzero(first)
     numbers = np.diff(np.append(starts, len(days)))
     for place in range(int(numbers.max(initial=0))):
@@ -52,8 +54,9 @@ def by_calendar(
             new = np.where(months[at] > 0, chained, before + exact[at])
             free = (months[at] == 0) & (exact[at] == 0) & (apart[at] > 0)
             new[free] = (before + apart[at])[free]
-            furthest = np.where(free, np.minimum(apart[at] // _PART_OF_GAP, _FURTHEST), 0)
-            low = np.maximum(low, before)
+            furthest = np.where(free, np.clip(apart[at] // _PART_OF_GAP, least, _MOSTLY), 0)
+            # What lies apart stays apart, where there is room.
+            low = np.maximum(low, np.minimum(before + (apart[at] > 0), np.maximum(high, before)))
         else:
             new, furthest = days[at], np.full(len(at), 0 if near else _FURTHEST)
         new = np.clip(new, low, np.maximum(low, high))
@@ -95,10 +98,10 @@ def _moved(
         likely = pace.monthday_shares(units)
         if pace.rhythm.weekdays:
             likely = likely * pace.weekday_shares(units)
-        likely = likely.reshape(to.shape) + 1e-9
+        likely = (likely.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _MOSTLY, _BEYOND, 1.0)
         low, high = (one[some, None] for one in bounds)
         likely[(np.abs(shifts) > furthest[some, None]) | (to < low) | (to > high)] = 0.0
-        likely[:, _FURTHEST] += 1e-12
+        likely[:, _FURTHEST] += 1e-15
         below = np.cumsum(likely, axis=1)
         place = (below < rng.random((len(some), 1)) * below[:, -1:]).sum(axis=1)
         found[some] = to[np.arange(len(some)), np.minimum(place, len(shifts) - 1)]
