@@ -171,15 +171,14 @@ class Pace:
         share = (self._below(numbers + 0.5) - begin) / np.where(held, end - begin, 1.0)
         return np.where(held, least + share * (most - least + 1) - 0.5, numbers)
 
-    def weekday_shares(self, numbers: Numbers) -> Numbers:
-        """The share of the day of the week of each of these, if they are told apart, shape (N,)."""
-        days = np.floor(numbers * self.unit / DAY).astype(np.int64)
+    def weekday_shares(self, days: NDArray[np.int64]) -> Numbers:
+        """The share of the day of the week of each day since 1970 began, if it has one, shape (N,)."""
         shares: Numbers = np.array(self.rhythm.weekdays)[(days + _FROM_MONDAY) % WEEKDAYS]
         return shares
 
-    def monthday_shares(self, numbers: Numbers) -> Numbers:
-        """How much likelier the day of the month of each of these is than a day on average, shape (N,)."""
-        day, length = days_of_months(np.floor(numbers * self.unit / DAY).astype(np.int64))
+    def monthday_shares(self, days: NDArray[np.int64]) -> Numbers:
+        """How much likelier each day since 1970 began is than one on average, by its month, shape (N,)."""
+        day, length = days_of_months(days)
         listed = dict(self.rhythm.monthdays)
         each = np.full(32, max(0.0, 1 - sum(listed.values())) / (DAYS_OF_MONTH - len(listed)))
         for one, share in listed.items():
@@ -224,7 +223,7 @@ class Pace:
         begin, length = -_FROM_MONDAY, WEEKDAYS if self.rhythm.weekdays else 1
         if self.rhythm.monthdays:
             length = CYCLE
-        days = np.arange(begin, begin + length) * (DAY / self.unit)
+        days = np.arange(begin, begin + length)
         shares = np.ones(length)
         if self.rhythm.weekdays:
             shares = shares * self.weekday_shares(days)
@@ -313,19 +312,18 @@ class TimesCounted:
         days, of_day = np.divmod(microseconds, int(DAY * 1e6))
         minutes, beyond = np.divmod(of_day, int(MINUTE * 1e6))
         kinds = np.where(beyond > 0, len(MINUTES), _kinds_of_minutes()[minutes % 60])
-        hours = np.where(of_day > 0, 1 + minutes // 60, 0)
+        by_hour = np.where(of_day > 0, 1 + minutes // 60, 0)
         later = np.where(of_day > 0, rows, 0)
         of_month, length = days_of_months(days)
         counted = (
             ((days + _FROM_MONDAY) % WEEKDAYS, rows, WEEKDAYS),
-            (hours, rows, 1 + HOURS_OF_DAY),
+            (by_hour, rows, 1 + HOURS_OF_DAY),
             (kinds, later, len(MINUTES) + 1),
         )
         of_month = np.where(of_month == length, LAST, of_month)
-        return cls(
-            *(np.bincount(*one).astype(np.float64) for one in counted),
-            np.bincount(32 * _fifths(days, rows) + of_month, rows, 32 * _PARTS).reshape(_PARTS, 32),
-        )
+        weekdays, hours, by_minutes = (np.bincount(*one).astype(np.float64) for one in counted)
+        monthdays = np.bincount(32 * _fifths(days, rows) + of_month, rows, 32 * _PARTS)
+        return cls(weekdays, hours, by_minutes, monthdays.reshape(_PARTS, 32).astype(np.float64))
 
     def rhythm(self, unit: float, noise: float = 0.0, dated: bool = True) -> Rhythm | None:
         """What they say of their rhythm; None if that they come evenly.

@@ -153,7 +153,8 @@ def cut_to(steps: Numbers, starts: Places, lengths: Places, most: Numbers) -> Nu
     kept = np.add.reduceat(shorter + others * rising <= np.repeat(most, lengths), starts, dtype=np.int64)
     at = np.minimum(starts + kept, len(steps) - 1)
     cut = np.where(kept < lengths, (most - shorter[at]) / np.maximum(lengths - kept, 1), np.inf)
-    return np.minimum(steps, np.repeat(cut, lengths))
+    found: Numbers = np.minimum(steps, np.repeat(cut, lengths))
+    return found
 
 
 def _sums_within(values: Numbers, starts: Places, lengths: Places) -> Numbers:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.binning.months import DAYS_OF_MONTH, LAST, days_of_months, months_later
-from ....common.data.binning.rhythm import ABOUT, DAY, Pace
+from ....common.data.binning.rhythm import ABOUT, Pace
 from ....common.data.related.rows import Rows
 
 Days = NDArray[np.int64]
@@ -94,11 +94,10 @@ def _moved(
     for start in range(0, len(movable), _BLOCK):
         some = movable[start : start + _BLOCK]
         to = days[some, None] + shifts
-        units = to.ravel() * (DAY / pace.unit)
-        likely = pace.monthday_shares(units)
+        shares = pace.monthday_shares(to.ravel())
         if pace.rhythm.weekdays:
-            likely = likely * pace.weekday_shares(units)
-        likely = (likely.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _MOSTLY, _BEYOND, 1.0)
+            shares *= pace.weekday_shares(to.ravel())
+        likely = (shares.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _MOSTLY, _BEYOND, 1.0)
         low, high = (one[some, None] for one in bounds)
         likely[(np.abs(shifts) > furthest[some, None]) | (to < low) | (to > high)] = 0.0
         likely[:, _FURTHEST] += 1e-15

@@ -69,7 +69,8 @@ def _days_moved(
     scores = np.empty((len(starts), len(_SHIFTS)))
     for place, shift in enumerate(_SHIFTS):
         moved = values + day * shift
-        scores[:, place] = np.add.reduceat(np.log(np.maximum(pace.weekday_shares(moved), 1e-9)), starts)
+        shares = pace.weekday_shares(np.floor(moved / day).astype(np.int64))
+        scores[:, place] = np.add.reduceat(np.log(np.maximum(shares, 1e-9)), starts)
         outside = (moved[starts] < least[starts]) | (moved[ends] > most[ends])
         scores[outside & (shift != 0), place] = -np.inf
     # Drawn by the products of the shares: the largest sum of a score and noise of Gumbel's distribution.

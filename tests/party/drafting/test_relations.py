@@ -317,3 +317,28 @@ def test_a_table_is_found_whatever_the_case_of_its_suffix_and_refused_in_two_fil
     PATIENTS.to_csv(folder / "patients.tsv", index=False, sep="\t")
     with pytest.raises(DataError, match=r"one file of each table, got patients\.CSV and patients\.tsv"):
         draft_folder(folder)
+
+
+@pytest.mark.slow
+def test_gaps_of_whole_months_and_days_of_months_are_stated(tmp_path):
+    rng = np.random.default_rng(2)
+    people = pd.DataFrame({"id": range(200), "sex": ["f", "m"] * 100})
+    number = rng.integers(2, 12, 200)
+    begun = pd.Timestamp("2020-01-31") + pd.to_timedelta(rng.integers(0, 900, 200), "D")
+    bills = pd.DataFrame({"id": np.repeat(np.arange(200), number)})
+    place = bills.groupby("id").cumcount()
+    bills["billed"] = [
+        begun[whose] + pd.offsets.MonthEnd(1 + k) for whose, k in zip(bills["id"], place, strict=True)
+    ]
+    checks = pd.DataFrame({"id": np.repeat(np.arange(200), 3)})
+    checks["checked"] = begun[checks["id"]] + pd.to_timedelta(28 * (np.arange(600) % 3), "D")
+    for name, rows in {
+        "people": people,
+        "bills": bills.assign(sum=1.5),
+        "checks": checks.assign(ok=1),
+    }.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    found = {one.name: dict(one.draft.entries) for one in draft_folder(tmp_path)}
+    rhythm = found["bills"]["billed"]["rhythm"]
+    assert (rhythm["monthdays"], rhythm["gaps"]) == ({"last": 1.0}, {"1 month": 1.0})
+    assert found["checks"]["checked"]["rhythm"]["gaps"] == {"28 days": 1.0}
