@@ -12,11 +12,11 @@ from ....common.data.related.rows import Rows
 Days = NDArray[np.int64]
 Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_FURTHEST, _MOSTLY, _BEYOND = 30, 15, 1e-6
+_A_MONTH, _HALF_A_MONTH, _SELDOM = 30, 15, 1e-6
 """Days by which a row may move: within half a month it reaches each day of one, and beyond that it goes only
 where a bound leaves it none, so many times less."""
 
-_PART_OF_GAP, _ALL = 4, 0.9
+_PART_OF_GAP, _NEARLY_ALL_TOLD = 4, 0.9
 """A row that is not the first moves by at most this part of its gap, unless so many rows are on told days."""
 
 _BLOCK = 1 << 16
@@ -42,7 +42,7 @@ def by_calendar(
     number, length = days_of_months(days)
     wanted, found = number.copy(), days.copy()
     ends_matter = any(day == LAST for day, _ in pace.rhythm.monthdays)
-    least = _MOSTLY if sum(share for _, share in pace.rhythm.monthdays) >= _ALL else 0
+    least = _HALF_A_MONTH if sum(share for _, share in pace.rhythm.monthdays) >= _NEARLY_ALL_TOLD else 0
     starts = np.flatnonzero(first)
     numbers = np.diff(np.append(starts, len(days)))
     for place in range(int(numbers.max(initial=0))):
@@ -54,14 +54,14 @@ def by_calendar(
             new = np.where(months[at] > 0, chained, before + exact[at])
             free = (months[at] == 0) & (exact[at] == 0) & (apart[at] > 0)
             new[free] = (before + apart[at])[free]
-            furthest = np.where(free, np.clip(apart[at] // _PART_OF_GAP, least, _MOSTLY), 0)
+            furthest = np.where(free, np.clip(apart[at] // _PART_OF_GAP, least, _HALF_A_MONTH), 0)
             # What lies apart stays apart, where there is room.
             low = np.maximum(low, np.minimum(before + (apart[at] > 0), np.maximum(high, before)))
         else:
-            new, furthest = days[at], np.full(len(at), 0 if near else _FURTHEST)
+            new, furthest = days[at], np.full(len(at), 0 if near else _A_MONTH)
         new = np.clip(new, low, np.maximum(low, high))
         if pace.rhythm.monthdays:
-            new = _moved(new, furthest, (low, high), pace, rng)
+            new = _on_months_days(new, furthest, (low, high), pace, rng)
         number, length = days_of_months(new)
         kept = np.where(number == length, 31, number) if ends_matter else number
         wanted[at] = np.where(months[at] > 0, wanted[at - 1], kept) if place else kept
@@ -84,12 +84,12 @@ def _exact_gaps(
     return months, exact
 
 
-def _moved(
+def _on_months_days(
     days: Days, furthest: Days, bounds: tuple[Days, Days], pace: Pace, rng: np.random.Generator
 ) -> Days:
     """Days of rows that move to days of months, drawn by their shares, by at most so many days."""
     found = days.copy()
-    shifts = np.arange(-_FURTHEST, _FURTHEST + 1)
+    shifts = np.arange(-_A_MONTH, _A_MONTH + 1)
     movable = np.flatnonzero(furthest > 0)
     for start in range(0, len(movable), _BLOCK):
         some = movable[start : start + _BLOCK]
@@ -97,10 +97,10 @@ def _moved(
         shares = pace.monthday_shares(to.ravel())
         if pace.rhythm.weekdays:
             shares *= pace.weekday_shares(to.ravel())
-        likely = (shares.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _MOSTLY, _BEYOND, 1.0)
+        likely = (shares.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _HALF_A_MONTH, _SELDOM, 1.0)
         low, high = (one[some, None] for one in bounds)
         likely[(np.abs(shifts) > furthest[some, None]) | (to < low) | (to > high)] = 0.0
-        likely[:, _FURTHEST] += 1e-15
+        likely[:, _A_MONTH] += 1e-15
         below = np.cumsum(likely, axis=1)
         place = (below < rng.random((len(some), 1)) * below[:, -1:]).sum(axis=1)
         found[some] = to[np.arange(len(some)), np.minimum(place, len(shifts) - 1)]

@@ -39,7 +39,7 @@ _HELD = 0.75
 
 _MOST_EVENED = 1 << 12
 
-_FOLLOWING = 0.5
+_EXPLAINED = 0.5
 """Share of the variance of spans that numbers of rows explain, from which on spans follow from them."""
 
 
@@ -195,7 +195,7 @@ def spans_by_numbers(table: Kin, parents: Rows, numbers: Codes) -> Codes | None:
     mean = np.bincount(place, found) / counts
     explained = float((counts * (mean - found.mean()) ** 2).sum())
     whole = float(((found - found.mean()) ** 2).sum())
-    return codes if len(held) > 1 and explained >= _FOLLOWING * whole else None
+    return codes if len(held) > 1 and explained >= _EXPLAINED * whole else None
 
 
 def target_of(margin: Margin, counted: Numbers) -> Numbers:

@@ -20,7 +20,7 @@ _MOST_MONTHS = 60
 _LEAST_DAYS = 8
 """Shorter gaps are coded exactly."""
 
-_FEWEST, _LEAST_OF_ALL, _LEAST_SHARE = 20, 0.01, 0.3
+_FEWEST, _LEAST_OF_ALL, _LEAST_EXACT = 20, 0.01, 0.3
 """Least number of gaps that are exact, and their least share of all gaps and of those about as long."""
 
 _BY_CHANCE = 2.0
@@ -48,7 +48,7 @@ def gaps_of(found: Related, order: BinnedTimes) -> dict[str, float]:
         number = int((exact & about).sum())
         chance = 1 / (2 * np.floor(length * ABOUT) + 1)
         share = number / max(int(about.sum()), 1)
-        least = max(_LEAST_SHARE, min(_BY_CHANCE * chance, 0.9))
+        least = max(_LEAST_EXACT, min(_BY_CHANCE * chance, 0.9))
         if number >= max(_FEWEST, _LEAST_OF_ALL * len(apart)) and share >= least:
             found_gaps[name] = float(np.floor(1000 * share) / 1000)
             free[exact & about] = False
