@@ -12,7 +12,7 @@ from ....common.data.related.rows import Rows
 Days = NDArray[np.int64]
 Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_A_MONTH, _HALF_A_MONTH, _SELDOM = 30, 15, 1e-6
+_A_MONTH, _HALF_A_MONTH, _RARELY = 30, 15, 1e-6
 """Days by which a row may move: within half a month it reaches each day of one, and beyond that it goes only
 where a bound leaves it none, so many times less."""
 
@@ -97,7 +97,7 @@ def _on_months_days(
         shares = pace.monthday_shares(to.ravel())
         if pace.rhythm.weekdays:
             shares *= pace.weekday_shares(to.ravel())
-        likely = (shares.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _HALF_A_MONTH, _SELDOM, 1.0)
+        likely = (shares.reshape(to.shape) + 1e-12) * np.where(np.abs(shifts) > _HALF_A_MONTH, _RARELY, 1.0)
         low, high = (one[some, None] for one in bounds)
         likely[(np.abs(shifts) > furthest[some, None]) | (to < low) | (to > high)] = 0.0
         likely[:, _A_MONTH] += 1e-15
