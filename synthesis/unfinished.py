@@ -82,7 +82,7 @@ class Unfinished:
         """
         asked = json.dumps(dict(settings)).encode()
         noted = json_of(self._journal.note_once("settings", asked))
-        changed = [name for name in settings if noted.get(name) != settings[name]]
+        changed = [name for name in {**noted, **settings} if noted.get(name) != settings.get(name)]
         key = RandomStream(self._journal.key).child_key(_ROWS)
         rows = b"".join(digest_of(one, key) for one in data)
         if self._journal.note_once(_ROWS, rows) != rows:

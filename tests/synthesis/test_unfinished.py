@@ -311,3 +311,63 @@ if __name__ == "__main__":
     main()
 """
 """A command that is killed after so many answers."""
+
+
+def test_a_setting_that_is_left_out_is_refused_and_named(tmp_path, monkeypatch):
+    prior = {"prior": TABLE[:500], "prior_is_public": True}
+    assert killed(tmp_path / "out", 1, monkeypatch, **prior)
+    with pytest.raises(DataError, match="it began with other values of: prior"):
+        synthesize(tmp_path / "out")
+
+
+VISITS = pd.DataFrame(
+    {
+        "who": np.repeat(np.arange(200), 3),
+        "since": np.tile(["a", "b", "c"], 200),
+        "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(600), "D"),
+        "test": np.tile(["x", "y"], 300),
+    }
+)
+PEOPLE = pd.DataFrame({"who": np.arange(200), "since": pd.Timestamp("2020-01-01"), "sex": ["f", "m"] * 100})
+OF_PEOPLE = {
+    "relations": {"visits": {"who": "people"}},
+    "order": {"visits": "day"},
+    "mechanism": "independent",
+    "anyway": True,
+}
+STATED = {
+    "series": {"visits": "since"},
+    "near": {"visits": "since"},
+    "within": {"visits": ("since", None)},
+    "implied": {"visits": ["test"]},
+    "drop_incomplete": ["visits"],
+    "pairs": {"visits": [["test", "since"]]},
+    "summaries": {"visits": {"ever": {"test": ["x"]}}},
+}
+"""What may be said of rows, by the name that an error has for it."""
+CALLED = {"implied": "same", "pairs": "workload"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", STATED)
+def test_what_is_said_of_rows_of_people_stays_the_same(tmp_path, monkeypatch, first):
+    """A mapping that means one thing is not taken for an equal one that means another, or for none."""
+    tables = {"people": PEOPLE, "visits": VISITS}
+    begun = OF_PEOPLE | {CALLED.get(first, first): STATED[first]}
+    assert killed(tmp_path / "out", 1, monkeypatch, table=tables, **begun)
+    for other in {*STATED} - {first}:
+        said = OF_PEOPLE | {CALLED.get(other, other): STATED[other]}
+        with pytest.raises(DataError, match=f"it began with other values of: .*{first}"):
+            synthesize(tmp_path / "out", tables, **said)
+    with pytest.raises(DataError, match=f"it began with other values of: {first}\\."):
+        synthesize(tmp_path / "out", tables, **OF_PEOPLE)
+
+
+@pytest.mark.slow
+def test_tables_keep_their_names(tmp_path, monkeypatch):
+    ones = {name: pd.DataFrame({"who": np.arange(200), "sex": ["f", "m"] * 100}) for name in ("a", "b")}
+    ones["b"] = ones["b"].assign(sex="f")
+    options = {"relations": {"b": {"who": "a"}}, "mechanism": "independent", "anyway": True}
+    assert killed(tmp_path / "out", 1, monkeypatch, table=ones, **options)
+    with pytest.raises(DataError, match="it began with other values of: names of tables"):
+        synthesize(tmp_path / "out", dict(zip(("b", "a"), ones.values(), strict=True)), **options)
