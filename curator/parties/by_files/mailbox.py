@@ -118,14 +118,14 @@ class Mailbox:
         """Puts an answer into the inbox; returns where it is.
 
         Raises:
-            ProtocolError: it answers no bundle of this release, or was altered, cut, or written by another; or
-                it refuses again what stopped the release before.
+            ProtocolError: it answers no bundle of this release, or was altered, cut, or written by another; or it
+                refuses again, after the release stopped for that.
         """
         number, answer = bundle.header.number, self._open(bundle)
         if answer.refusal is not None and self._entries()[number - 1] is None:
             raise ProtocolError(
-                f"expected a new answer of {self.party!r}, got a refusal that was taken in before; resume the "
-                "release, and answer the file that it writes"
+                f"expected a new answer of {self.party!r}, got a refusal that was taken in before; resume "
+                "the release, and answer the file that it writes"
             )
         path = self._got_at(number)
         if path.exists() and self._open(Bundle.read(read_private(path))).refusal is None:
