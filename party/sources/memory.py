@@ -5,8 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
+
+from ...common.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -43,6 +49,26 @@ def connect(
     made = duckdb.connect(str(database), read_only, _CONFIG | settings)
     made.execute("SET enable_progress_bar = false")
     return made
+
+
+def register(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    """Makes rows a view.
+
+    Args:
+        connection: for which.
+        name: of the view.
+        rows: its rows.
+
+    Raises:
+        DataError: DuckDB does not read a type of theirs.
+    """
+    try:
+        connection.register(name, rows)
+    except duckdb.NotImplementedException:
+        raise DataError(
+            "expected columns of types that DuckDB reads, got another, such as decimals of 256 bits; convert "
+            "or drop it"
+        ) from None
 
 
 def connect_small() -> duckdb.DuckDBPyConnection:

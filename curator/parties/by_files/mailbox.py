@@ -118,8 +118,8 @@ class Mailbox:
         """Puts an answer into the inbox; returns where it is.
 
         Raises:
-            ProtocolError: it answers no bundle of this release, or was altered, cut, or written by another; or it
-                refuses again, after the release stopped for that.
+            ProtocolError: it answers no bundle of this release, was altered, cut, or written by another, or
+                refuses for what the release stopped before.
         """
         number, answer = bundle.header.number, self._open(bundle)
         if answer.refusal is not None and self._entries()[number - 1] is None:
