@@ -5,14 +5,10 @@ from __future__ import annotations
 import contextlib
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
 from ...common.errors import DataError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -51,13 +47,13 @@ def connect(
     return made
 
 
-def register(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+def register(connection: duckdb.DuckDBPyConnection, name: str, rows: object) -> None:
     """Makes rows a view.
 
     Args:
         connection: for which.
         name: of the view.
-        rows: its rows.
+        rows: a table of Arrow.
 
     Raises:
         DataError: DuckDB does not read a type of theirs.
