@@ -1,12 +1,15 @@
 """A release from one table that stopped goes on from its folder, and nothing is charged twice."""
 
+import contextlib
 import json
 import shutil
 import signal
 import stat
 import subprocess
 import sys
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -20,6 +23,7 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.curator.analysis.release import Release
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.simulations.stopping import UNFINISHED
+from dpmosaic.synthesis.unfinished import unfinished_release
 
 ROWS = 3000
 DEVIATION = 36
@@ -318,6 +322,28 @@ def test_a_setting_that_is_left_out_is_refused_and_named(tmp_path, monkeypatch):
     assert killed(tmp_path / "out", 1, monkeypatch, **prior)
     with pytest.raises(DataError, match="it began with other values of: prior"):
         synthesize(tmp_path / "out")
+
+
+def test_of_those_that_begin_at_once_in_one_folder_one_goes_on(tmp_path):
+    """And the others are refused: they had deleted each other's beginning, so that none went on."""
+    together, went_on = threading.Barrier(4, timeout=30.0), []
+
+    def begin(folder):
+        together.wait()
+        with contextlib.suppress(DataError), unfinished_release(folder) as kept:
+            went_on.append(folder)
+            kept.keep("one", b"asked", np.zeros(1))
+            together.wait()
+            return
+        together.wait()
+
+    folders = [tmp_path / str(number) for number in range(25)]
+    for folder in folders:
+        folder.mkdir()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(begin, [folder] * 4))
+        assert list(folder.iterdir()) == []
+    assert went_on == folders
 
 
 VISITS = pd.DataFrame(
