@@ -95,24 +95,8 @@ def release_people(
         "version of dpmosaic": __version__,
         "epsilon and delta": repr(asked.budget),
         "mechanism": json.dumps(to_json_values(asked.mechanism.describe()), sort_keys=True),
-        "key, relations, order, bounds, summaries and workload": repr(
-            (
-                stated.key,
-                stated.relations,
-                stated.order,
-                stated.within,
-                stated.summaries,
-                stated.pairs,
-                tuple(stated.per_person),
-                # Without these, as it was named before there were any.
-                *([series] if series else []),
-                *([stated.near] if stated.near else []),
-                *([stated.implied] if stated.implied != Implied() else []),
-            )
-        ),
-        # Without what is left out or public, as it was named before anything was.
-        **({"left out": repr(stated.drop_incomplete)} if stated.drop_incomplete else {}),
-        **({"public": repr(tuple(stated.public))} if stated.public else {}),
+        **{name: repr(said) for name, said in vars(stated).items() if name not in ("domain", "sharing")},
+        "names of tables": repr([*data] if isinstance(data, Mapping) else []),
         "domains": repr({name: one.digest() for name, one in domains.items()}),
         "new keys": repr({one.name: one.pattern for one in tables if one.key}),
         "seed": repr(asked.seed),

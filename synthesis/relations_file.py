@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from ..common.data.domain import read_form
+from ..common.data.domain import Domain, read_form
 from ..common.data.domain_files.others import tables_of_sdv
+from ..common.data.related.repeats import table_and_column
 from ..common.data.related.stated import IMPLIED_KEYS
 from ..common.errors import DataError
 from ..common.forms.several import Either, ListOf
@@ -16,6 +17,7 @@ from ..common.forms.tables import Key, MapOf, Table
 from ..common.forms.toml_file import read_by_form
 from ..common.forms.values import Scalar, Text, Truth
 from ..party.sources.source import SUFFIXES
+from ..simulations.tables.frames import read_domain
 from .metadata import stated_by_metadata
 from .related.tables import NOTHING_IMPLIED, Implied
 
@@ -60,6 +62,10 @@ _TABLE = Table(
         "drop_incomplete": Key(
             Truth(), "Whether rows without a key, a parent, an order or a key of a public table are left out."
         ),
+        "reviewed": Key(
+            Truth(),
+            "false: read from private rows, and nobody has reviewed it, nor its columns until then.",
+        ),
     }
 )
 FORM = MapOf(_TABLE)
@@ -88,7 +94,7 @@ class Stated:
     files: Mapping[str, Path]
     relations: Mapping[str, Mapping[str, str]]
     order: Mapping[str, str | Literal[True]]
-    domains: Mapping[str, Path | Mapping[str, Any]] = field(default_factory=dict)
+    domains: Mapping[str, Path | Domain | Mapping[str, Any]] = field(default_factory=dict)
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     near: Mapping[str, str] = field(default_factory=dict)
@@ -122,17 +128,52 @@ def read_relations(path: Path, folder: Path) -> Stated:
     def entries_of(what: str) -> dict[str, Any]:
         return {name: entry[what] for name, entry in content.items() if what in entry}
 
+    domains: dict[str, Path | Domain] = {
+        name: path.parent / file for name, file in entries_of("domain").items()
+    }
+    for name in (one for one, reviewed in entries_of("reviewed").items() if not reviewed):
+        _mark_unreviewed(path, name, entries_of("belongs_to"), domains)
     return Stated(
         {name: file_of(folder, name, entry.get("file")) for name, entry in content.items()},
         entries_of("belongs_to"),
         {name: order for name, order in entries_of("order").items() if order},
-        {name: path.parent / file for name, file in entries_of("domain").items()},
+        domains,
         within={name: tuple(columns) for name, columns in entries_of("within").items()},
         implied=Implied(*(entries_of(one.name) for one in fields(Implied))),
         drop_incomplete=frozenset(name for name, kept in entries_of("drop_incomplete").items() if kept),
         public=frozenset(name for name, kept in entries_of("public").items() if kept),
         **{what: entries_of(what) for what in ("summaries", "near", "workload", "series")},
     )
+
+
+def _mark_unreviewed(
+    path: Path, name: str, belongs_to: Mapping[str, Mapping[str, str]], domains: dict[str, Path | Domain]
+) -> None:
+    """Takes the columns of a table for unreviewed, as what is said of its rows is.
+
+    Without a domain, they are those of the nearest table above that has one.
+
+    Args:
+        path: the file of relations, for the error.
+        name: the table.
+        belongs_to: of each table that belongs to others.
+        domains: of tables; one is changed.
+
+    Raises:
+        DataError: there is no such table, so that no certificate could tell of it.
+    """
+    line, names = [name], {*belongs_to, *domains}
+    for table in line:
+        above = (table_and_column(other, names)[0] for other in belongs_to.get(table, {}).values())
+        line += [one for one in above if one and one not in line]
+    described = next((one for one in line if one in domains), None)
+    if described is None:
+        raise DataError(
+            f"{path.name}: {name}: expected relations that somebody has reviewed of tables without domains, "
+            "got a draft from private rows; review it, and take `reviewed = false` out"
+        )
+    known = read_domain(domains[described])
+    domains[described] = known.with_unreviewed([one.name for one in known.attributes])
 
 
 def file_of(folder: Path, name: str, stated: str | None = None) -> Path:

@@ -82,7 +82,7 @@ class Unfinished:
         """
         asked = json.dumps(dict(settings)).encode()
         noted = json_of(self._journal.note_once("settings", asked))
-        changed = [name for name in settings if noted.get(name) != settings[name]]
+        changed = [name for name in {**noted, **settings} if noted.get(name) != settings.get(name)]
         key = RandomStream(self._journal.key).child_key(_ROWS)
         rows = b"".join(digest_of(one, key) for one in data)
         if self._journal.note_once(_ROWS, rows) != rows:
@@ -248,22 +248,29 @@ def command_of(folder: Path) -> dict[str, Any]:
 
 
 def _create(folder: Path, command: Mapping[str, Any] | None) -> None:
-    """Makes the private folder of a new release, whole or not at all."""
-    made = folder / _MADE
-    shutil.rmtree(made, ignore_errors=True)
+    """Makes the private folder of a new release, whole or not at all, unless another process just did."""
+    made = _new(folder)
     make_private(made)
-    write_text(made / WARNING, _PRIVATE)
     try:
+        write_text(made / WARNING, _PRIVATE)
         with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
             journal.note_once(_COMMAND, json.dumps(command).encode())
         made.rename(folder / UNFINISHED)
     except (OSError, sqlite3.OperationalError) as cause:
-        raise DataError(f"cannot write {folder}: {cause}; choose another folder") from cause
+        shutil.rmtree(made, ignore_errors=True)
+        if not (folder / UNFINISHED).exists():
+            raise DataError(f"cannot write {folder}: {cause}; choose another folder") from cause
 
 
 def _erase(private: Path) -> None:
     """Removes a private folder; whoever is ended meanwhile leaves nothing that looks unfinished."""
-    made = private.with_name(_MADE)
-    shutil.rmtree(made, ignore_errors=True)
-    private.rename(made)
-    shutil.rmtree(made)
+    private.rename(_new(private.parent))
+    # What others left who were killed, too.
+    for made in private.parent.glob(f"{_MADE}*"):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(made)
+
+
+def _new(folder: Path) -> Path:
+    """A place that no other process has, for what is not begun yet, or is erased."""
+    return folder / f"{_MADE}-{secrets.token_hex(8)}"

@@ -103,7 +103,8 @@ class Journal:
             raise DataError(f"expected the journal of a release at {path}, found none; fix the path")
         check_database(path)
         self._path = path
-        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        with _told_if_unwritable(path):
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")

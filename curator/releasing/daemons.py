@@ -31,6 +31,7 @@ def begin_journal(path: Path, plan: ReleasePlan, home: CuratorHome) -> Journal:
 
     Raises:
         DataError: the folder cannot be made.
+        FileExistsError: there is a journal, perhaps for a moment.
     """
     make_private(path.parent)
     journal = Journal.create(path, plan.text)

@@ -78,12 +78,13 @@ class Session:
         digest = _digest(plan)
         files.check_folder(folder, [JOURNAL, BINS])
         path = journal_of(folder)
-        if path.exists():
+        try:
+            kept = begin_journal(path, plan, home)
+        except FileExistsError:
             raise DataError(
                 f"{path.parent} holds the journal of a release into {folder}; resume it, or choose another "
                 "folder"
-            )
-        kept = begin_journal(path, plan, home)
+            ) from None
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once(_DOMAIN, plan.domain.digest().encode())
         kept.note_once(_DOMAIN_FILE, json.dumps(plan.domain.to_json()).encode())

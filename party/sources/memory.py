@@ -8,6 +8,8 @@ from pathlib import Path
 
 import duckdb
 
+from ...common.errors import DataError
+
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -43,6 +45,26 @@ def connect(
     made = duckdb.connect(str(database), read_only, _CONFIG | settings)
     made.execute("SET enable_progress_bar = false")
     return made
+
+
+def register(connection: duckdb.DuckDBPyConnection, name: str, rows: object) -> None:
+    """Makes rows a view.
+
+    Args:
+        connection: for which.
+        name: of the view.
+        rows: a table of Arrow.
+
+    Raises:
+        DataError: DuckDB does not read a type of theirs.
+    """
+    try:
+        connection.register(name, rows)
+    except duckdb.NotImplementedException:
+        raise DataError(
+            "expected columns of types that DuckDB reads, got another, such as decimals of 256 bits; convert "
+            "or drop it"
+        ) from None
 
 
 def connect_small() -> duckdb.DuckDBPyConnection:

@@ -30,7 +30,7 @@ from ...common.processes.private_folders import PrivateFolder
 from .cells import ZONED, cells_for, compose_columns, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
 from .headers import check_different, check_divided
-from .memory import connect, connect_small
+from .memory import connect, connect_small, register
 from .sql import quote, quoted_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -277,7 +277,7 @@ class FileSource(Scanned):
         small = self.path.stat().st_size <= _SMALL_BYTES
         connection = connect_small() if small and not alone else connect()
         if self._other is not None:
-            connection.register("held", self._other.rows)
+            register(connection, "held", self._other.rows)
         return connection
 
     @property

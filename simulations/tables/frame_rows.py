@@ -18,7 +18,7 @@ from ...common.data.values import RawColumn, text_of
 from ...common.errors import DataError
 from ...curator.results.raw_frames import cells_of
 from ...party.sources.cells import compose_columns
-from ...party.sources.memory import connect, connect_small
+from ...party.sources.memory import connect, connect_small, register
 
 _SMALL_CELLS = 1 << 18
 """Cells of a frame up to which one thread reads it, in a database that others share."""
@@ -55,13 +55,7 @@ class FrameRows:
         ]
         names = [f"c{place}" for place, _ in enumerate(columns)]
         connection = connect_small() if self.rows.size <= _SMALL_CELLS else connect()
-        try:
-            connection.register("given", pa.table(columns, names))
-        except duckdb.NotImplementedException:
-            raise DataError(
-                "expected columns of types that DuckDB reads, got another, such as decimals of 256 bits; "
-                "convert or drop it"
-            ) from None
+        register(connection, "given", pa.table(columns, names))
         kinds = self.query(connection, "DESCRIBE given")["column_type"]
         texts = compose_columns(names, kinds)
         connection.execute(f"CREATE TEMP VIEW file ({', '.join(names)}) AS SELECT {texts} FROM given")

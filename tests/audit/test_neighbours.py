@@ -151,3 +151,23 @@ def test_the_default_mechanism_sees_only_noisy_counts():
     rows = plain_rows()[["age", "flag", "city"]]
     odd = with_row(rows, {"age": "unknown"})[list(rows)]
     assert alarms(in_python(anyway=True, epsilon=EPSILON), rows, odd) == set()
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong", "of few rows"])
+@pytest.mark.parametrize(
+    ("options", "epsilon"),
+    [({"anyway": True}, EPSILON), ({"domain": DOMAIN}, EPSILON), ({"domain": DOMAIN}, 0.3)],
+)
+def test_a_prior_is_believed_or_not_by_noisy_counts_alone(kind, options, epsilon):
+    rows = plain_rows()[["age", "flag", "city"]]
+    odd = with_row(rows, {"age": "unknown", "city": "Zug"})[list(rows)]
+    rng = np.random.default_rng(5)
+    prior = {
+        "right": rows[:200],
+        "wrong": pd.DataFrame({name: rng.permutation(column) for name, column in rows.items()}),
+        "of few rows": odd[-3:],
+    }[kind]
+    if "domain" in options:
+        options = {"domain": {name: DOMAIN[name] for name in rows}}
+    release = in_python(**options, epsilon=epsilon, prior=prior.reset_index(drop=True), prior_is_public=True)
+    assert alarms(release, rows, odd) == set()

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from support.random_rows import as_related, people_and_neighbour, table_and_neighbour
+from support import leaks
+from support.random_rows import (
+    as_related,
+    people_and_neighbour,
+    said_of_a_study,
+    study_and_neighbour,
+    table_and_neighbour,
+)
 from support.replayed_noise import alarms
 from support.shown import in_python, people_in_python
 
@@ -35,3 +42,24 @@ def test_an_odd_person_in_an_order_shows_only_in_noisy_counts(seed):
     release = people_in_python(**SETTINGS, **options, drop_incomplete=True)
     # What numbers of rows cost stands in the certificate of the whole alone.
     assert alarms(release, *tables) - {"cost", "refused"} == set()
+
+
+def alarms_of_a_study(seed):
+    rng = np.random.default_rng(seed)
+    tables, options = study_and_neighbour(rng), {"epsilon": float(rng.choice([10, 30, 300]))}
+    release = people_in_python(**SETTINGS | said_of_a_study(rng) | options, drop_incomplete=True)
+    # What numbers of rows cost stands in the certificate of the whole alone.
+    return alarms(release, *tables) - {"cost"}
+
+
+STUDIES = range(24)
+
+
+@pytest.mark.parametrize("seed", STUDIES)
+def test_a_person_who_contradicts_what_is_said_of_rows_shows_only_in_noisy_counts(seed):
+    assert alarms_of_a_study(seed) == set()
+
+
+def test_a_planted_fault_in_the_order_of_rows_is_found(monkeypatch):
+    leaks.a_text_decides_the_order_of_all_rows(monkeypatch)
+    assert any("counts" in alarms_of_a_study(seed) for seed in STUDIES)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.common.errors import DataError
@@ -18,7 +19,7 @@ from dpmosaic.synthesis.learning.cells import Cells
 from dpmosaic.synthesis.learning.forms.forms import FORMS, PLACES, Form
 from dpmosaic.synthesis.learning.kind import Texts
 from dpmosaic.synthesis.learning.private_counts import PrivateCounts
-from dpmosaic.synthesis.related import describing
+from dpmosaic.synthesis.related import describing, tables
 from support.odd_rows import ROWS
 
 
@@ -141,3 +142,15 @@ def the_file_decides_its_encoding(monkeypatch):
         return columns(self, domain) if not odd else columns(self, domain).project(domain.names[:1])
 
     monkeypatch.setattr(FileSource, "encoded", encoded)
+
+
+def a_text_decides_the_order_of_all_rows(monkeypatch):
+    """As pandas reads a column of numbers: one text in it makes texts of all."""
+    read = tables.in_counted_order
+
+    def by_type_of_the_column(rows, counts):
+        if pd.to_numeric(rows[counts], errors="coerce").isna().any():
+            return rows.iloc[::-1].reset_index(drop=True)
+        return read(rows, counts)
+
+    monkeypatch.setattr(tables, "in_counted_order", by_type_of_the_column)

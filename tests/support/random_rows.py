@@ -141,3 +141,99 @@ def as_related(rows):
         "stays": stays,
         "events": pd.DataFrame({"stay": names, "at": rows.ended, "value": rows.value}),
     }
+
+
+_PLAN = ("screening", "base", "week4", "week8", "week12")
+_MISSING = {"outside": "clip", "unreadable": "missing", "nullable": True}
+STUDY = {
+    "people": {
+        "sex": {"type": "categorical", "categories": ["f", "m", "x", ""], "other": "x"},
+        "enrolled": {"type": "date", "min": "2020-01-01", "max": "2021-12-31", "bins": 12} | _MISSING,
+    },
+    "visits": {
+        "day": {"type": "date", "min": "2019-12-01", "max": "2022-06-30", "bins": 24} | _MISSING,
+        "kind": {
+            "type": "categorical",
+            "categories": [*_PLAN, "other", ""],
+            "other": "other",
+            "ordered": True,
+        },
+        "arm": {"type": "categorical", "categories": ["a", "b", "other", ""], "other": "other"},
+        "age": {"type": "numeric", "min": 0, "max": 99, "bins": 20, "integer": True} | _MISSING,
+    },
+    "events": {"code": {"type": "categorical", "categories": ["x", "y", "other", ""], "other": "other"}},
+}
+"""Domains of `study_and_neighbour`, which refuse no cell."""
+
+
+def study_and_neighbour(rng):
+    """People, visits by a plan and events at these, and one person more who keeps to nothing; texts."""
+    people = int(rng.choice([80, 160]))
+    numbers = rng.integers(1, 6, people)
+    whose = np.repeat(np.arange(people), numbers)
+    place = np.arange(len(whose)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+    who, sex = np.array([f"P{number:04d}" for number in range(people)]), rng.choice(["f", "m"], people)
+    enrolled = np.datetime64("2020-01-01") + rng.integers(0, 500, people)
+    visits = {
+        "visit": [f"V{number}" for number in range(len(whose))],
+        "who": who[whose],
+        "day": (enrolled[whose] + place * 28 - 14 + rng.integers(-3, 4, len(whose))).astype(str),
+        "kind": np.array(_PLAN)[place],
+        "seq": (place + 1).astype(str),
+        "arm": np.array(["a", "b"])[whose % 2],
+        "age": (20 + whose % 50 + place).astype(str),
+        "sex": sex[whose],
+    }
+    of = np.repeat(np.arange(len(whose)), rng.integers(0, 4, len(whose)))
+    events = {
+        "visit": np.array(visits["visit"])[of],
+        "who": visits["who"][of],
+        "line": (1 + np.arange(len(of)) - np.searchsorted(of, of)).astype(str),
+        "code": rng.choice(["x", "y"], len(of)),
+    }
+    rows, more = int(rng.choice([1, 2, 7, 40])), int(rng.choice([0, 1, 30]))
+    odd = {
+        "people": {"who": ["P9999"], "sex": ["q"], "enrolled": _odd(rng, 1)},
+        "visits": {
+            "visit": [f"W{number}" for number in range(rows)],
+            "who": ["P9999"] * rows,
+            "kind": rng.choice(["screening", "week12", "zz"], rows),
+            **{name: _odd(rng, rows) for name in ("day", "seq", "arm", "age", "sex")},
+        },
+        "events": {
+            "visit": rng.choice([f"W{number}" for number in range(rows)], more),
+            "who": rng.choice(["P9999", "P0000", "nobody"], more),
+            **{name: _odd(rng, more) for name in ("line", "code")},
+        },
+    }
+    people = {"who": who, "sex": sex, "enrolled": enrolled.astype(str)}
+    plain = {"people": people, "visits": visits, "events": events}
+    tables = {name: pd.DataFrame(one, dtype=object) for name, one in plain.items()}
+    both = {
+        name: pd.concat([one, pd.DataFrame(odd[name], dtype=object)], ignore_index=True)
+        for name, one in tables.items()
+    }
+    return [tables, both]
+
+
+def _odd(rng, rows):
+    odd = [*_ODD_ORDERS, *_ODD_TIMES, *_ODD_NUMBERS, "0", "1", "9007199254740993", str(-(2**63)), "a"]
+    return rng.choice(odd, rows).astype(object)
+
+
+def said_of_a_study(rng):
+    """Options of a release of a study: what it says of rows, which one person may contradict."""
+    known, often = bool(rng.random() < 0.5), lambda: rng.random() < 0.6
+    said = {
+        "relations": {"visits": {"who": "people"}, "events": {"visit": "visits"}},
+        "order": {"visits": "day", "events": True},
+        "same": {"visits": ["arm"]} if often() else None,
+        "rising": {"visits": ["age", *(["kind"] if known else [])]} if often() else None,
+        "once": {"visits": ["kind" if known else "day"]} if often() else None,
+        "near": {"visits": "enrolled"} if (near := often()) else None,
+        "within": None if near else {"visits": ("enrolled", None)},
+    }
+    if known or often():
+        said["repeats"] = {"visits": {"sex": "people"}, "events": {"who": "people"}}
+        said["counts"] = {"visits": {"seq": 1}, "events": {"line": 1}}
+    return said | ({"domain": STUDY} if known else {"anyway": True})

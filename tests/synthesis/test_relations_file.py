@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpmosaic.common.errors import DataError
+from dpmosaic.simulations.tables.frames import read_domain
 from dpmosaic.synthesis.relations_file import read_relations
 
 
@@ -69,3 +70,29 @@ def test_what_is_wrong_is_said_in_one_sentence(tmp_path, text, told):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"cannot read .*relations.toml"):
         read_relations(tmp_path / "relations.toml", tmp_path)
+
+
+SEX = '{"sex": ["f", "m"]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("reviewed = false\n[stays]\n", ["people"]),
+        ('[stays]\nbelongs_to = {ward = "wards", id = "people"}\nreviewed = false\n[wards]\n', ["people"]),
+        ('[stays]\nbelongs_to = {id = "people"}\nreviewed = false\ndomain = "people.json"\n', ["stays"]),
+        ('[stays]\nbelongs_to = {id = "people"}\nreviewed = true\n', []),
+    ],
+)
+def test_what_nobody_has_reviewed_is_a_mark_of_the_nearest_columns(tmp_path, text, marked):
+    (tmp_path / "people.json").write_text(SEX)
+    for name in ("people", "stays", "wards"):
+        (tmp_path / f"{name}.csv").touch()
+    found = stated(tmp_path, f'[people]\ndomain = "people.json"\n{text}').domains
+    assert [name for name, one in found.items() if read_domain(one).unreviewed] == marked
+
+
+def test_a_draft_of_tables_without_domains_is_not_read_before_it_is_reviewed(tmp_path):
+    (tmp_path / "people.csv").touch()
+    with pytest.raises(DataError, match="take `reviewed = false` out"):
+        stated(tmp_path, '[people]\nbelongs_to = {id = "people"}\nreviewed = false\n')

@@ -1,12 +1,15 @@
 """A release from one table that stopped goes on from its folder, and nothing is charged twice."""
 
+import contextlib
 import json
 import shutil
 import signal
 import stat
 import subprocess
 import sys
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -20,6 +23,7 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.curator.analysis.release import Release
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.simulations.stopping import UNFINISHED
+from dpmosaic.synthesis.unfinished import unfinished_release
 
 ROWS = 3000
 DEVIATION = 36
@@ -311,3 +315,85 @@ if __name__ == "__main__":
     main()
 """
 """A command that is killed after so many answers."""
+
+
+def test_a_setting_that_is_left_out_is_refused_and_named(tmp_path, monkeypatch):
+    prior = {"prior": TABLE[:500], "prior_is_public": True}
+    assert killed(tmp_path / "out", 1, monkeypatch, **prior)
+    with pytest.raises(DataError, match="it began with other values of: prior"):
+        synthesize(tmp_path / "out")
+
+
+def test_of_those_that_begin_at_once_in_one_folder_one_goes_on(tmp_path):
+    """And the others are refused: they had deleted each other's beginning, so that none went on."""
+    together, went_on = threading.Barrier(4, timeout=30.0), []
+
+    def begin(folder):
+        together.wait()
+        with contextlib.suppress(DataError), unfinished_release(folder) as kept:
+            went_on.append(folder)
+            kept.keep("one", b"asked", np.zeros(1))
+            together.wait()
+            return
+        together.wait()
+
+    folders = [tmp_path / str(number) for number in range(25)]
+    for folder in folders:
+        folder.mkdir()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(begin, [folder] * 4))
+        assert list(folder.iterdir()) == []
+    assert went_on == folders
+
+
+VISITS = pd.DataFrame(
+    {
+        "who": np.repeat(np.arange(200), 3),
+        "since": np.tile(["a", "b", "c"], 200),
+        "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(600), "D"),
+        "test": np.tile(["x", "y"], 300),
+    }
+)
+PEOPLE = pd.DataFrame({"who": np.arange(200), "since": pd.Timestamp("2020-01-01"), "sex": ["f", "m"] * 100})
+OF_PEOPLE = {
+    "relations": {"visits": {"who": "people"}},
+    "order": {"visits": "day"},
+    "mechanism": "independent",
+    "anyway": True,
+}
+STATED = {
+    "series": {"visits": "since"},
+    "near": {"visits": "since"},
+    "within": {"visits": ("since", None)},
+    "implied": {"visits": ["test"]},
+    "drop_incomplete": ["visits"],
+    "pairs": {"visits": [["test", "since"]]},
+    "summaries": {"visits": {"ever": {"test": ["x"]}}},
+}
+"""What may be said of rows, by the name that an error has for it."""
+CALLED = {"implied": "same", "pairs": "workload"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", STATED)
+def test_what_is_said_of_rows_of_people_stays_the_same(tmp_path, monkeypatch, first):
+    """A mapping that means one thing is not taken for an equal one that means another, or for none."""
+    tables = {"people": PEOPLE, "visits": VISITS}
+    begun = OF_PEOPLE | {CALLED.get(first, first): STATED[first]}
+    assert killed(tmp_path / "out", 1, monkeypatch, table=tables, **begun)
+    for other in {*STATED} - {first}:
+        said = OF_PEOPLE | {CALLED.get(other, other): STATED[other]}
+        with pytest.raises(DataError, match=f"it began with other values of: .*{first}"):
+            synthesize(tmp_path / "out", tables, **said)
+    with pytest.raises(DataError, match=f"it began with other values of: {first}\\."):
+        synthesize(tmp_path / "out", tables, **OF_PEOPLE)
+
+
+@pytest.mark.slow
+def test_tables_keep_their_names(tmp_path, monkeypatch):
+    ones = {name: pd.DataFrame({"who": np.arange(200), "sex": ["f", "m"] * 100}) for name in ("a", "b")}
+    ones["b"] = ones["b"].assign(sex="f")
+    options = {"relations": {"b": {"who": "a"}}, "mechanism": "independent", "anyway": True}
+    assert killed(tmp_path / "out", 1, monkeypatch, table=ones, **options)
+    with pytest.raises(DataError, match="it began with other values of: names of tables"):
+        synthesize(tmp_path / "out", dict(zip(("b", "a"), ones.values(), strict=True)), **options)

@@ -118,15 +118,21 @@ class Mailbox:
         """Puts an answer into the inbox; returns where it is.
 
         Raises:
-            ProtocolError: it answers no bundle of this release, or was altered, cut, or written by another.
+            ProtocolError: it answers no bundle of this release, was altered, cut, or written by another, or
+                refuses for what the release stopped before.
         """
-        replies = self._open(bundle).replies
-        path = self._got_at(bundle.header.number)
+        number, answer = bundle.header.number, self._open(bundle)
+        if answer.refusal is not None and self._entries()[number - 1] is None:
+            raise ProtocolError(
+                f"expected a new answer of {self.party!r}, got a refusal that was taken in before; resume "
+                "the release, and answer the file that it writes"
+            )
+        path = self._got_at(number)
         if path.exists() and self._open(Bundle.read(read_private(path))).refusal is None:
             # A party that has closed the release refuses what it answered before.
             return path
         write_private(path, bundle.to_bytes())
-        if described := replies.get(DESCRIBE.digest):
+        if described := answer.replies.get(DESCRIBE.digest):
             write_private(self._in / _DESCRIPTION, described[0])
         return path
 

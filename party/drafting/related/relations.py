@@ -30,7 +30,8 @@ from .keys_of_files import JoinedSource, counts_its_rows, names_rows, number_of_
 
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
-    "# the table above they lie, and which columns follow from it. Review it.\n"
+    "# the table above they lie, and which columns follow from it. Review it: a release is marked as not\n"
+    "# private until `reviewed = false` is taken out of each table.\n"
     "# A table belongs to the one nearest to it; one table, that of people, belongs to none.\n"
 )
 
@@ -159,6 +160,7 @@ class Drafted:
         written = section_of(toml_key(self.name), stated)
         if self.draft is None:
             return f"{written.rstrip()}\n# public = true  # if everybody may see its rows as they are\n"
+        written = f"{written.rstrip()}\nreviewed = false\n" if self.links else written
         if self.links and not (stated["order"] or self.counts) and (number := self._first("numeric")):
             return f"{written.rstrip()}\n# order = {as_toml(number)}  # if rows are in order by it\n"
         return written

@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import AnswerPending, DataError, DeliveriesLost, PolicyError
+from dpmosaic.common.errors import AnswerPending, DataError, DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.federation.card import DEALER, PARTY, Card
 from dpmosaic.common.wire.bundles import (
     Bundle,
@@ -146,6 +146,20 @@ def test_a_refusal_arrives_typed_and_the_next_file_asks_again(place):
     assert len(place.methods("north")) == 2
     place.reply("north")
     assert asked(north, "Answer", b"1") == [b"1"]
+
+
+def test_a_refusal_that_is_brought_again_stops_no_release_that_was_resumed(place):
+    pending(place.connect("north"), "Answer", b"1")
+    place.reply("north", PolicyError("not allowed"), upto=1)
+    brought = (place.folder / "answer.bundle").read_bytes()
+    with pytest.raises(PolicyError, match="not allowed"):
+        asked(place.connect("north"), "Answer", b"1")
+    pending(place.connect("north"), "Answer", b"1")
+    place.reply("north")
+    (place.folder / "answer.bundle").write_bytes(brought)
+    with pytest.raises(ProtocolError, match="got a refusal that was taken in before"):
+        place.home.take_answer(place.folder / "answer.bundle")
+    assert asked(place.connect("north"), "Answer", b"1") == [b"1"]
 
 
 def test_deliveries_that_were_lost_are_not_repeated_but_the_introduction_is(place):

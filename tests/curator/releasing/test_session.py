@@ -3,6 +3,8 @@
 import contextlib
 import sqlite3
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -83,6 +85,24 @@ def test_refuses_a_second_release_into_a_folder_of_an_unfinished_one(begun):
     home, plan = CuratorHome.open(begun.parent / "curator"), begun.parent / "plan.toml"
     with pytest.raises(DataError, match=r"holds the journal of a release .* resume it"):
         Session.begin(begun, plan, home, TableFile())
+
+
+def test_of_two_that_begin_at_once_one_is_refused(begun):
+    home, plan = CuratorHome.open(begun.parent / "curator"), begun.parent / "plan.toml"
+    together, told = threading.Barrier(2, timeout=30.0), []
+
+    def begin(folder):
+        together.wait()
+        try:
+            Session.begin(folder, plan, home, TableFile()).journal.close()
+        except DataError as refusal:
+            told.append(str(refusal))
+
+    for number in range(20):
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(begin, [begun.parent / f"out-{number}"] * 2))
+    assert len(told) == 20
+    assert all("resume it, or choose another folder" in one for one in told)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpmosaic
 from dpmosaic.common.data.attributes.unmodelled import UUIDS
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.drafting.following import Around
 from dpmosaic.party.drafting.related.relations import Link, draft_folder, save_folder
+from dpmosaic.simulations.tables.frames import read_domain
 from dpmosaic.synthesis.relations_file import read_relations
 
 PATIENTS = pd.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "f"]})
@@ -154,7 +157,7 @@ def test_a_table_that_others_refer_to_is_public_if_its_owner_says_so(tmp_path, l
     stated = read_relations(path, tmp_path)
     assert stated.public == {"products"}
     assert stated.relations["Items"] == {"order_id": "orders.id", "product_id": "products.id"}
-    assert "product_id" not in Domain.load(stated.domains["Items"])
+    assert "product_id" not in stated.domains["Items"]
     assert set(stated.domains) == {"customers", "orders", "Items"}
 
 
@@ -167,7 +170,39 @@ def test_what_is_written_is_what_a_release_reads(folder, tmp_path):
     assert {name: file.name for name, file in stated.files.items()} == {
         name: f"{name}.csv" for name in ("patients", "stays", "codes")
     }
-    assert all(domain.is_file() for domain in stated.domains.values())
+    files = {name: tmp_path / f"drafts/{name}.json" for name in stated.domains}
+    assert {name: read_domain(one) for name, one in stated.domains.items()} == {
+        name: Domain.load(file) for name, file in files.items()
+    }
+
+
+@pytest.mark.slow
+def test_columns_are_unreviewed_as_long_as_relations_are(folder, tmp_path):
+    """Which hold, one person may decide: of all that a draft says of rows, a release bears the mark."""
+    path = save_folder(draft_folder(folder), tmp_path / "drafts")
+    for name in ("patients", "stays", "codes"):
+        draft = Draft.load(path.with_name(f"{name}.json"))
+        draft.confirm()
+        draft.save(path.with_name(f"{name}.json"))
+    text = path.read_text(encoding="utf-8")
+    stated = read_relations(path, folder)
+    unreviewed = {name: read_domain(one).unreviewed for name, one in stated.domains.items()}
+    assert unreviewed == {"patients": (), "stays": ("admitted",), "codes": ("code",)}
+    assert not released(stated).certificate.differentially_private
+    path.write_text(text.replace("\nreviewed = false\n", "\n"), encoding="utf-8")
+    assert released(read_relations(path, folder)).certificate.differentially_private
+
+
+def released(stated):
+    return dpmosaic.synthesize(
+        stated.files,
+        3.0,
+        relations=stated.relations,
+        order=stated.order,
+        domain=stated.domains,
+        mechanism="independent",
+        ledger=False,
+    )
 
 
 def test_a_number_may_be_the_order_if_a_reader_says_so(folder, tmp_path):

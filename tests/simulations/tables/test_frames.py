@@ -2,9 +2,11 @@
 
 from contextlib import closing
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import feather
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.tables.frames import raw_table
@@ -58,7 +60,10 @@ def test_a_text_that_is_no_utf8_is_refused_without_being_shown():
     assert refused.value.__cause__ is None
 
 
-def test_a_type_that_no_engine_reads_is_refused():
-    wide = pa.array([1], pa.decimal256(60, 2))
-    with pytest.raises(DataError, match="types that DuckDB reads"):
-        raw_table(pa.table({"a": wide})).source.connect()
+@pytest.mark.parametrize("cells", [pa.array([1], pa.decimal256(60, 2)), pa.array(np.float16([1.5]))])
+def test_a_type_that_no_engine_reads_is_refused_also_in_a_file(cells, tmp_path):
+    rows, path = pa.table({"a": cells}), tmp_path / "rows.feather"
+    feather.write_feather(rows, path)
+    for one in (rows, path):
+        with pytest.raises(DataError, match="types that DuckDB reads"):
+            raw_table(one).source.connect()
