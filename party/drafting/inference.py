@@ -114,6 +114,20 @@ def draft_rows(
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
+    draft = draft_columns(source, blanks, ordered, timezones, labels)
+    if not draft.is_held:
+        raise DataError(f"{source.name} has no column that a release can hold; add some")
+    return draft
+
+
+def draft_columns(
+    source: Queried,
+    blanks: Collection[str] = (),
+    ordered: Mapping[str, Sequence[Category]] | None = None,
+    timezones: Mapping[str, str] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
+) -> Draft:
+    """The same of rows that may be keys alone, of which a release has nothing but their number."""
     rows = Rows.of(source)
     with rows.connection:
         drafted = {
@@ -139,7 +153,7 @@ def draft_rows(
                 remarks.append((name, _UNSTATED))
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
         if not attributes:
-            raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
+            return Draft(entries, [], remarks)
         sample = rows.sample(_RULES_SAMPLE)
         texts = {name: labels_of(sample[name], one) for name, one in attributes.items()}
         remarks += [

@@ -346,7 +346,8 @@ def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
         if len(stated) != 1:
             raise DataError(
                 f"relations of {name!r}: expected one column that holds the key of one parent, got "
-                f"{len(stated)}; a table belongs to one other, and may refer to those that are public"
+                f"{', '.join(map(repr, stated)) or 'none'}; a table belongs to one other: name in "
+                "public those that everybody may see, or take out the columns that refer to them"
             )
         ((foreign, other),) = stated.items()
         found[name] = Link(foreign, *parent_and_key(other, foreign, data))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from itertools import chain, product
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,13 +18,13 @@ from ....common.errors import DataError
 from ....common.files.writing import write_text
 from ....common.forms.toml_file import as_toml, section_of, toml_key
 from ...sources.source import SUFFIXES, FileSource, suffix_of
-from ...sources.sql import as_key
 from ..draft import Draft, names_in
 from ..following import NOWHERE, Around, columns_around, dates_of
-from ..inference import draft_rows
+from ..inference import draft_columns
 from ..profile import Rows
 from .courses import Courses, Related, courses_of, with_categories
 from .implied import counts_of, repeats_of
+from .links import Kinship, Link, kinship_of, rows_of
 
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
@@ -35,33 +33,10 @@ _HEAD = (
 )
 
 
-_IS_NAMED_A_KEY = re.compile(r"[\W_][iI][dD]$|[a-z]I[dD]$")
-"""manager_id and managerID, but not paid."""
-
 _BOUNDS_SAMPLE = 50_000
 """Columns between which rows lie are looked for in so many rows."""
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
-
-_MOST_STRAYS = 0.5
-"""Share of rows without a key of the other table up to which a table may belong to it."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A column that holds keys of another table.
-
-    Attributes:
-        foreign: the column.
-        parent: the other table.
-        key: its column that names its rows.
-        strays: number of rows that hold no such key.
-    """
-
-    foreign: str
-    parent: str
-    key: str
-    strays: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +47,10 @@ class Drafted:
         name: of the table.
         file: that holds it.
         rows: number of its rows.
-        draft: of its columns; None if others refer to it, and none belongs to it.
-        links: to the table to which it belongs, and then to those that it refers to beside.
+        draft: of its columns; None if it belongs to no people.
+        belongs: to which table; None if to none.
+        refers: to the tables beside it to which it refers, and which may be public.
+        aside: columns that hold keys of tables that are neither.
         inward: columns that hold keys of other rows of the table, such as those of managers.
         around: columns of the table to which it belongs by which its order lies.
         same: columns that are the same in all rows of a row above.
@@ -87,7 +64,9 @@ class Drafted:
     file: str
     rows: int
     draft: Draft | None
-    links: tuple[Link, ...] = ()
+    belongs: Link | None = None
+    refers: tuple[Link, ...] = ()
+    aside: tuple[Link, ...] = ()
     inward: tuple[str, ...] = ()
     around: Around = NOWHERE
     same: tuple[str, ...] = ()
@@ -99,20 +78,22 @@ class Drafted:
     @property
     def parent(self) -> str:
         """The table to which it belongs; empty for none."""
-        return self.links[0].parent if self.links else ""
+        return self.belongs.parent if self.belongs else ""
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """To the table to which it belongs, and to those to which it refers."""
+        return (*filter(None, [self.belongs]), *self.refers)
 
     @property
     def has_domain(self) -> bool:
         """Whether it has columns beside keys that a release can hold."""
-        return any(
-            not isinstance(entry, Mapping) or entry.get("type") not in ("identifier", "text")
-            for entry in self._entries.values()
-        )
+        return self.draft is not None and self.draft.is_held
 
     @property
     def order(self) -> str:
         """The first column of dates that comes after no other, by which its rows are in order; or empty."""
-        return self._first("date", "datetime", "timestamp") if self.links else ""
+        return self._first("date", "datetime", "timestamp") if self.belongs else ""
 
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -151,7 +132,7 @@ class Drafted:
         written = section_of(toml_key(self.name), stated)
         if self.draft is None:
             return f"{written.rstrip()}\n# public = true  # if everybody may see its rows as they are\n"
-        if self.links and not (stated["order"] or self.counts) and (number := self._first("numeric")):
+        if self.belongs and not (stated["order"] or self.counts) and (number := self._first("numeric")):
             return f"{written.rstrip()}\n# order = {as_toml(number)}  # if rows are in order by it\n"
         return written
 
@@ -175,15 +156,15 @@ class Drafted:
                     f"{self.name}: {one.strays:,} of {self.rows:,} rows have in {one.foreign!r} no "
                     f"key of {one.parent!r}; drop_incomplete leaves them out; without it they are refused"
                 )
+        for one in self.aside:
+            yield (
+                f"{self.name}: {one.foreign!r} holds keys of {one.parent!r}, to which the table does not "
+                "belong; it is left out of the domain"
+            )
         for name in self.inward:
             yield (
                 f"{self.name}: {name!r} holds keys of other rows of this table, which no release keeps; it "
                 "is left out of the domain"
-            )
-        if self.draft is None:
-            yield (
-                f"{self.name}: others refer to it, and no people: say in the relations that it is public, or "
-                "take it out with the columns that refer to it"
             )
 
     def _first(self, *kinds: str) -> str:
@@ -199,10 +180,7 @@ class Drafted:
 def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, ...]:
     """Drafts relations and domains of the tables of a folder.
 
-    A column may hold a table's keys if it is named as that or its key, or as both together, and holds such
-    keys in most rows. Numbers 1, 2, 3, ... of the rows of two tables, each its own, are no keys of each
-    other. Of several such tables, one belongs to that which is furthest from people, and of these to the one
-    of most rows; to others, if no table belongs to them, it refers.
+    Which tables belong to which, `kinship_of` finds.
 
     Args:
         folder: with a CSV or Parquet file for each table.
@@ -221,45 +199,55 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
                 )
     if not sources:
         raise DataError(f"expected tables in {folder}, files that end in {', '.join(SUFFIXES)}, found none")
-    rows = {name: _rows(source) for name, source in sources.items()}
-    links, references = _links(sources, rows)
-    parents, referred = (
-        {one.parent for one in found} for found in (links.values(), chain(*references.values()))
-    )
-    found = []
-    for name, source in sources.items():
-        if name in referred - parents:
-            found.append(Drafted(name, source.name, rows[name], None))
-            continue
-        own = (*([links[name]] if name in links else []), *references.get(name, ()))
-        keys = {one.key for one in links.values() if one.parent == name}
-        others = {one.foreign for one in own} - keys
-        inward = tuple(_inward(source, keys, others, rows[name] * _MOST_STRAYS))
-        draft = draft_rows(source, blanks).without({*others, *inward})
-        entries = {
-            column: _names(name, entry) if column in keys else entry
-            for column, entry in draft.entries.items()
-        }
-        rules = [rule for rule in draft.suggested_rules if not names_in(rule) & keys]
-        draft = replace(draft, entries=entries, suggested_rules=rules)
-        table = Drafted(name, source.name, rows[name], draft, own, inward)
-        found.append(_with_implied(table, sources, links) if own else table)
+    rows = {name: rows_of(source) for name, source in sources.items()}
+    kinship = kinship_of(sources, rows)
+    found = [
+        Drafted(name, source.name, rows[name], None)
+        if name in kinship.apart
+        else _of_people(
+            Drafted(name, source.name, rows[name], draft_columns(source, blanks)), kinship, sources
+        )
+        for name, source in sources.items()
+    ]
     drafts = {one.name: one for one in found}
     bound = [
         replace(one, around=_around(one, drafts[one.parent], sources)) if one.order in one.dates else one
         for one in found
     ]
-    return tuple(sorted(bound, key=lambda one: len(_above(links, one.name))))
+    return tuple(sorted(bound, key=lambda one: (one.draft is None, len(kinship.above(one.name)))))
 
 
-def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapping[str, Link]) -> Drafted:
+def _of_people(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSource]) -> Drafted:
+    """A table of people, or below them, with its relations and without the columns that these state."""
+    name, draft, held = table.name, table.draft, kinship.refers.get(table.name, ())
+    assert draft is not None
+    belongs, inward = kinship.belongs.get(name), kinship.inward.get(name, ())
+    keys = {one.key for one in kinship.belongs.values() if one.parent == name}
+    entries = {
+        column: _names(name, entry) if column in keys else entry for column, entry in draft.entries.items()
+    }
+    rules = [rule for rule in draft.suggested_rules if not names_in(rule) & keys]
+    draft = replace(draft, entries=entries, suggested_rules=rules)
+    refers = tuple(one for one in held if one.parent in kinship.apart)
+    aside = tuple(one for one in held if one not in refers and one.foreign not in keys)
+    bound = {one.foreign for one in (*filter(None, [belongs]), *refers, *aside)} - keys
+    table = replace(
+        table, draft=draft.without({*bound, *inward}), belongs=belongs, refers=refers, inward=inward
+    )
+    if belongs:
+        table = _with_implied(table, kinship, sources)
+    return replace(table, aside=tuple(one for one in aside if one.foreign not in table.repeats))
+
+
+def _with_implied(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSource]) -> Drafted:
     """A table without the columns that follow from the rows above and the order; its relations state them."""
     source, line, name = sources[table.name], list[tuple[str, FileSource, str, str]](), table.name
+    links = kinship.belongs
+    foreign = links[name].foreign
     while name in links:
         link = links[name]
         name = link.parent
         line.append((name, sources[name], link.key, links[name].foreign if name in links else ""))
-    foreign = table.links[0].foreign
     bound = {*(one.foreign for one in table.links), *table.inward}
     columns = [one for one in source.columns() if one not in bound]
     table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
@@ -275,8 +263,8 @@ def _with_implied(table: Drafted, sources: Mapping[str, FileSource], links: Mapp
 
 def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> Around:
     """Columns of the table above by which the order of a table lies."""
-    link, order, above = table.links[0], table.dates[table.order], parent.dates
-    if not above:
+    link, order, above = table.belongs, table.dates[table.order], parent.dates
+    if not above or not link:
         return NOWHERE
     child = Rows.of(sources[table.name], {link.foreign, order.name})
     with child.connection:
@@ -287,54 +275,22 @@ def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) 
     return columns_around(order, cells[order.name], cells[link.foreign], above, others)
 
 
-def _links(
-    sources: Mapping[str, FileSource], rows: Mapping[str, int]
-) -> tuple[dict[str, Link], dict[str, list[Link]]]:
-    """What each table belongs to, and what it refers to beside; see `draft_folder`."""
-    is_key = cache(_is_key)
-    links: dict[str, Link] = {}
-    others: dict[str, list[Link]] = {}
-    for child in sorted(sources, key=lambda name: rows[name]):
-        parents = sorted(sources, key=lambda name: (-len(_above(links, name)), -rows[name]))
-        held = [
-            link
-            for parent in parents
-            if parent != child and child not in _above(links, parent)
-            for link in _keys_held(child, parent, sources, rows[child] * _MOST_STRAYS, is_key)
-        ]
-        if held:
-            links[child], others[child] = held[0], held[1:]
-    parents_of_some = {one.parent for one in links.values()}
-    references = {
-        name: [one for one in held if one.parent not in links and one.parent not in parents_of_some]
-        for name, held in others.items()
-    }
-    return links, references
-
-
-def _keys_held(
-    child: str,
-    parent: str,
-    sources: Mapping[str, FileSource],
-    most: float,
-    is_key: Callable[[FileSource, str], bool],
-) -> list[Link]:
-    """The first column of a table that holds keys of another, with at most so many strays; empty if none."""
-    source, other = sources[child], sources[parent]
-    for foreign, key, named in _named_alike(parent, source.columns(), other.columns()):
-        if is_key(other, key) and (named or not _counts_its_rows(source, foreign)):
-            strays = _strays(source, foreign, other, key)
-            if strays <= most:
-                return [Link(foreign, parent, key, strays)]
-    return []
-
-
-def _inward(source: FileSource, keys: set[str], others: set[str], most: float) -> Iterator[str]:
-    """Columns that are named as keys and hold those of the same table, with at most so many strays."""
-    for column in source.columns():
-        if column not in keys | others and _IS_NAMED_A_KEY.search(column):
-            if any(_strays(source, column, source, key) <= most for key in keys):
-                yield column
+def notes_of(tables: Sequence[Drafted]) -> Iterator[str]:
+    """What the owner of the tables should know before a release, who alone may see it."""
+    for table in tables:
+        yield from table.notes()
+    first = tables[0].name
+    if apart := [table.name for table in tables if table.draft is None]:
+        yield (
+            f"{', '.join(apart)}: nothing says whose of {first!r} their rows are; state of each in the "
+            "relations that it is public, if everybody may see it, or what it belongs to; or take it out "
+            "with the columns that refer to it, and join to their tables what these should know of it"
+        )
+    if alone := [table.name for table in tables if table.draft is not None and not table.belongs][1:]:
+        yield (
+            f"{', '.join([first, *alone])}: no column is named as one that holds the keys of another table; "
+            "state in the relations what each but that of people belongs to"
+        )
 
 
 def save_folder(tables: Sequence[Drafted], out: Path) -> Path:
@@ -367,62 +323,3 @@ def _names(table: str, entry: Any) -> Any:
     else:
         pattern = f"{re.sub('[{}]', '', table)}-{{:06d}}"
     return {"type": "identifier", "pattern": pattern}
-
-
-def _named_alike(parent: str, columns: Sequence[str], keys: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Columns that may hold keys of a table, these, and whether they name the table; such come first."""
-    endings = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
-    names = {_plain(parent.removesuffix(many) + one) for many, one in endings if parent.endswith(many)}
-    for key, column in product(keys, columns):
-        if _plain(column) in {name + more for name in names for more in ("", _plain(key))}:
-            yield column, key, True
-    for key in keys:
-        if key in columns:
-            yield key, key, _plain(key).startswith(tuple(names))
-
-
-def _plain(name: str) -> str:
-    """A name without what is written between words, and without capitals: customer_id is CustomerID."""
-    return re.sub(r"[\W_]", "", name).casefold()
-
-
-def _above(links: Mapping[str, Link], name: str) -> list[str]:
-    found = []
-    while name in links:
-        name = links[name].parent
-        found.append(name)
-    return found
-
-
-def _ask(source: FileSource, sql: str) -> list[Any]:
-    with closing(source.connect()) as connection:
-        return [column[0] for column in source.query(connection, sql).values()]
-
-
-def _rows(source: FileSource) -> int:
-    return int(_ask(source, "SELECT count(*) FROM file")[0])
-
-
-def _is_key(source: FileSource, column: str) -> bool:
-    """Whether every row has another value of a column."""
-    cell = f"c{source.columns().index(column)}"
-    rows, different = _ask(source, f"SELECT count(*), count(DISTINCT {cell}) FROM file")
-    return bool(rows == different and rows)
-
-
-def _counts_its_rows(source: FileSource, column: str) -> bool:
-    """Whether a column holds whole numbers of which each is in one row and none is left out."""
-    cell = f"TRY_CAST(c{source.columns().index(column)} AS BIGINT)"
-    span = f"max({cell})::HUGEINT - min({cell}) + 1"
-    rows, different, width = _ask(source, f"SELECT count(*), count(DISTINCT {cell}), {span} FROM file")
-    return bool(rows == different == width)
-
-
-def _strays(child: FileSource, foreign: str, parent: FileSource, key: str) -> int:
-    """The number of rows in which a column holds no key of another table."""
-    cell, other = (as_key(f"c{one.columns().index(name)}") for one, name in ((child, foreign), (parent, key)))
-    with closing(child.connect()) as connection, closing(parent.connect()) as keys:
-        known = parent.query(keys, f"SELECT DISTINCT {other} AS k FROM file")["k"]
-        connection.register("known", {"k": known})
-        held = f"coalesce({cell} IN (SELECT k FROM known), false)"
-        return int(child.query(connection, f"SELECT count(*) AS n FROM file WHERE NOT {held}")["n"][0])

@@ -10,7 +10,8 @@ from dpmosaic.common.data.attributes.unmodelled import UUIDS
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.drafting.following import Around
-from dpmosaic.party.drafting.related.relations import Link, draft_folder, save_folder
+from dpmosaic.party.drafting.related.links import Link
+from dpmosaic.party.drafting.related.relations import draft_folder, save_folder
 from dpmosaic.synthesis.relations_file import read_relations
 
 PATIENTS = pd.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "f"]})

@@ -1,0 +1,286 @@
+"""Drafts which tables of a folder belong to people, from names and keys. Not private."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+from ...sources.source import FileSource
+from ...sources.sql import as_key
+
+_PEOPLE = frozenset(
+    "person people patient customer client user member student pupil employee staff subject participant "
+    "respondent citizen resident household family passenger guest driver player subscriber policyholder "
+    "insured applicant borrower donor voter worker teacher human individual kunde patientin schueler schüler "
+    "mitarbeiter versicherte teilnehmer haushalt benutzer student studierende persona paciente cliente "
+    "usuario alumno empleado hogar personne élève ménage".split()
+)
+"""Words that name people, or those who live together."""
+
+_OTHERS_OF_ITS_KIND = frozenset(
+    "parent manager supervisor boss chief head leader mentor mother father partner spouse reports reportsto "
+    "referrer referred previous prior predecessor original replaces reply vorgesetzte vorgesetzter".split()
+)
+"""Words that name a row by another of the same table."""
+
+_FEW_PEOPLE, _FEW_OTHERS = 20, 100
+"""Tables of fewer rows hold people only if no other does: those that are named as people, and others."""
+
+_OF_ALL = 0.5
+"""Share of rows that belong to people, of those that belong to the table to which most do."""
+
+_MOST_STRAYS = 0.5
+"""Share of rows without a key of the other table up to which a table may belong to it."""
+
+_FEW_STRAYS = 0.05
+"""The same up to which a table rather belongs to the one that is further from people."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A column that holds keys of another table.
+
+    Attributes:
+        foreign: the column.
+        parent: the other table.
+        key: its column that names its rows.
+        strays: number of rows that hold no such key.
+    """
+
+    foreign: str
+    parent: str
+    key: str
+    strays: int
+
+
+@dataclass(frozen=True)
+class Kinship:
+    """Which tables of a folder belong to people.
+
+    Attributes:
+        belongs: what each of them but that of people belongs to.
+        refers: of each, what it refers to beside: tables that belong to nobody, or are not above it.
+        inward: of each, the columns that hold keys of other rows of the same table.
+        apart: tables that belong to nobody.
+    """
+
+    belongs: Mapping[str, Link]
+    refers: Mapping[str, tuple[Link, ...]]
+    inward: Mapping[str, tuple[str, ...]]
+    apart: frozenset[str]
+
+    def above(self, name: str) -> list[str]:
+        """The tables above one, the nearest first."""
+        found = []
+        while name in self.belongs:
+            name = self.belongs[name].parent
+            found.append(name)
+        return found
+
+
+def kinship_of(sources: Mapping[str, FileSource], rows: Mapping[str, int]) -> Kinship:
+    """Finds the table of people of a folder, and what belongs to it.
+
+    A column may hold a table's keys if it is named as that or its key, or as both together, and holds such
+    keys in most rows. Numbers 1, 2, 3, ... of the rows of two tables, each its own, are no keys of each
+    other. People are the table of most rows among those that are named as such and to which most rows
+    belong; if there is none, the table to which most belong. A table that may belong to several belongs to
+    that which is furthest from people.
+
+    Args:
+        sources: the tables by name.
+        rows: their numbers of rows.
+    """
+    is_key = cache(_is_key)
+    found = _surest({name: _links_of(name, sources, rows[name], is_key) for name in sources}, rows)
+    if not any(found.values()):
+        return Kinship({}, {}, {}, frozenset())
+    below = {name: _below(name, found) for name in sources}
+    people = _people(below, rows)
+    belongs = _tree(people, below[people], found, rows)
+    of_people = {people, *belongs}
+    refers = {
+        name: tuple(one for one in found[name] if one.parent != name and one != belongs.get(name))
+        for name in of_people
+    }
+    inward = {
+        name: tuple(_inward(name, sources[name], {one.key for one in belongs.values() if one.parent == name}))
+        for name in of_people
+    }
+    return Kinship(belongs, refers, inward, frozenset(sources) - of_people)
+
+
+def _people(below: Mapping[str, set[str]], rows: Mapping[str, int]) -> str:
+    """The table of people, given the tables below each."""
+    reach = {name: sum(rows[one] for one in {name, *found}) for name, found in below.items()}
+    most = max(reach[name] for name, found in below.items() if found)
+    named = [name for name in below if _PEOPLE & _words(name) and reach[name] >= most * _OF_ALL]
+    if many := [name for name in named if rows[name] >= _FEW_PEOPLE]:
+        return max(many, key=lambda name: (rows[name], reach[name]))
+    held = [name for name, found in below.items() if found]
+    many = [name for name in held if rows[name] >= _FEW_OTHERS]
+    return max(many or named or held, key=lambda name: (reach[name], rows[name]))
+
+
+def _tree(
+    people: str, below: set[str], found: Mapping[str, list[Link]], rows: Mapping[str, int]
+) -> dict[str, Link]:
+    """What each table below people belongs to: of several the furthest from people, if it has few strays."""
+    depth, belongs = {people: 0}, dict[str, Link]()
+    left = below - {people}
+    while left:
+        ready = {name: [one for one in found[name] if one.parent in depth] for name in left}
+        whole = [
+            name
+            for name, held in ready.items()
+            if held and not any(one.parent in left for one in found[name])
+        ]
+        # Tables that go in a circle begin with the smallest.
+        name = min(whole or [name for name, held in ready.items() if held], key=lambda one: (rows[one], one))
+        few = rows[name] * _FEW_STRAYS
+        belongs[name] = max(
+            ready[name], key=lambda one: (one.strays <= few, depth[one.parent], rows[one.parent], -one.strays)
+        )
+        depth[name] = depth[belongs[name].parent] + 1
+        left.discard(name)
+    return belongs
+
+
+def _below(name: str, found: Mapping[str, list[Link]]) -> set[str]:
+    """The tables that hold keys of one, or of one below it."""
+    below: set[str] = set()
+    while more := {
+        child
+        for child, held in found.items()
+        if child not in below | {name} and any(one.parent in below | {name} for one in held)
+    }:
+        below |= more
+    return below
+
+
+def _links_of(
+    child: str, sources: Mapping[str, FileSource], rows: int, is_key: Callable[[FileSource, str], bool]
+) -> dict[str, list[Link]]:
+    """The columns of a table that hold keys of others, each with those that its name says most surely."""
+    source, alike = sources[child], dict[str, int]()
+    found: dict[str, list[Link]] = {}
+    for parent, foreign in product(sources, source.columns()):
+        other = sources[parent]
+        for key in other.columns() if parent != child else ():
+            surely = _alike(parent, key, foreign)
+            if not surely or surely < alike.get(foreign, 0) or not is_key(other, key):
+                continue
+            if surely == 1 and _counts_its_rows(source, foreign):
+                continue
+            link = Link(foreign, parent, key, _strays(source, foreign, other, key))
+            if link.strays <= rows * _MOST_STRAYS:
+                found[foreign] = [*(found[foreign] if surely == alike.get(foreign) else ()), link]
+                alike[foreign] = surely
+    return found
+
+
+def _surest(found: Mapping[str, Mapping[str, list[Link]]], rows: Mapping[str, int]) -> dict[str, list[Link]]:
+    """One link of each column; of two tables of which each holds the other's keys in its own, one belongs.
+
+    Where one key names rows of several tables, it is that of the one of most rows that refers to fewest.
+    """
+
+    def rank(name: str) -> tuple[int, int, str]:
+        return rows[name], -len(found[name]), name
+
+    return {
+        child: [
+            link
+            for links in held.values()
+            for link in [max(links, key=lambda one: rank(one.parent))]
+            if rank(link.parent) > rank(child)
+            or not any(
+                (one.parent, one.key) == (child, link.foreign) for one in found[link.parent].get(link.key, ())
+            )
+        ]
+        for child, held in found.items()
+    }
+
+
+def _inward(name: str, source: FileSource, keys: set[str]) -> Iterator[str]:
+    """Columns that hold keys of other rows of the same table."""
+    for column, key in product(source.columns(), keys):
+        named = _OTHERS_OF_ITS_KIND & _words(column) or _alike(name, key, column) == 2
+        if column != key and named and not _strays(source, column, source, key, filled=True):
+            yield column
+
+
+def _alike(parent: str, key: str, column: str) -> int:
+    """How surely a column is named as a table's key: 3 as both together, 2 with more before, 1 as the key."""
+    whole, held = _plain(key), _plain(column)
+    names = {_plain(one) for name in (parent, *_words_of(parent)[-1:]) for one in _singular(name)} - {""}
+    short = _plain(next(iter(_words_of(key)), ""))
+    owns = whole.startswith(tuple(names)) or (len(short) > 2 and _plain(parent).startswith(short))
+    if held in names | {name + whole for name in names} or (held == whole and owns):
+        return 3
+    endings = {name + whole for name in names} | ({whole} if owns and whole not in names else set())
+    return 2 if held != whole and held.endswith(tuple(endings)) else int(held == whole)
+
+
+def _singular(name: str) -> Iterator[str]:
+    endings = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
+    return (name.removesuffix(many) + one for many, one in endings if name.casefold().endswith(many))
+
+
+def _words_of(name: str) -> list[str]:
+    return re.findall(r"[^\W_]+", re.sub(r"([^\W_A-Z])([A-Z])", r"\1 \2", name))
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name in the singular, without capitals, and all of them joined."""
+    words = [*_words_of(name), _plain(name)]
+    return {one.casefold() for word in words for one in _singular(word)}
+
+
+def _plain(name: str) -> str:
+    """A name without what is written between words, and without capitals: customer_id is CustomerID."""
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _ask(source: FileSource, sql: str) -> list[Any]:
+    with closing(source.connect()) as connection:
+        return [column[0] for column in source.query(connection, sql).values()]
+
+
+def rows_of(source: FileSource) -> int:
+    """The number of rows of a table."""
+    return int(_ask(source, "SELECT count(*) FROM file")[0])
+
+
+def _is_key(source: FileSource, column: str) -> bool:
+    """Whether every row has another value of a column, and these are no dates and have no fractions."""
+    cell = f"c{source.columns().index(column)}::VARCHAR"
+    rows, different, dates, parts = _ask(
+        source,
+        f"SELECT count(*) AS a, count(DISTINCT {cell}) AS b, count(TRY_CAST({cell} AS TIMESTAMP)) AS c, "
+        f"count(*) FILTER (TRY_CAST({cell} AS DOUBLE) % 1 <> 0) AS d FROM file",
+    )
+    return bool(rows == different and rows and dates < rows and not parts)
+
+
+def _counts_its_rows(source: FileSource, column: str) -> bool:
+    """Whether a column holds whole numbers of which each is in one row and none is left out."""
+    cell = f"TRY_CAST(c{source.columns().index(column)} AS BIGINT)"
+    span = f"max({cell})::HUGEINT - min({cell}) + 1"
+    rows, different, width = _ask(source, f"SELECT count(*), count(DISTINCT {cell}), {span} FROM file")
+    return bool(rows == different == width)
+
+
+def _strays(child: FileSource, foreign: str, parent: FileSource, key: str, filled: bool = False) -> int:
+    """The number of rows in which a column holds no key of another table; if asked, of filled cells alone."""
+    cell, other = (as_key(f"c{one.columns().index(name)}") for one, name in ((child, foreign), (parent, key)))
+    with closing(child.connect()) as connection, closing(parent.connect()) as keys:
+        known = parent.query(keys, f"SELECT DISTINCT {other} AS k FROM file")["k"]
+        connection.register("known", {"k": known})
+        held = f"coalesce({cell} IN (SELECT k FROM known), {str(filled).lower()})"
+        return int(child.query(connection, f"SELECT count(*) AS n FROM file WHERE NOT {held}")["n"][0])
