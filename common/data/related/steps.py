@@ -216,10 +216,11 @@ class Steps:
         begins[unknown] = rng.choice(begins[known], unknown.sum()) if known.any() else 0
         least = np.full(len(starts), self._low) if low is None else np.maximum(low[starts], self._low)
         most = np.full(len(starts), self._high) if high is None else np.minimum(high[starts], self._high)
-        begin = _inside(self.firsts / self.unit, begins, rng) * self.unit
-        if self.since and begun is not None:
-            begin = begin + begun[starts]
-        begin = np.clip(begin, least, np.maximum(most, least))
+        origin = begun[starts] if self.since and begun is not None else np.zeros(len(starts))
+        firsts = self.firsts / self.unit
+        begin = _inside(firsts, begins, rng)
+        begin = _fitting(begin, firsts, begins, np.floor((most - origin) / self.unit), rng)
+        begin = np.clip(begin * self.unit + origin, least, np.maximum(most, least))
         steps = np.where(first, 0.0, _inside(self.gaps, np.maximum(codes - 1, 0), rng))
         total = np.add.reduceat(steps, starts)
         # What is in its bin stays, and what has none.
@@ -230,7 +231,14 @@ class Steps:
         steps[(starts + lengths - 1)[alone]] = total[alone] = 1.0
         in_bin = (self.spans[spans] <= total) & (total < self.spans[spans + 1])
         span = np.where(in_bin | none, total, drawn)
-        span = np.minimum(span, np.maximum(np.floor((most - begin) / self.unit), 0.0))
+        room = np.maximum(np.floor((most - begin) / self.unit), 0.0)
+        fitting = np.where(lengths > 1, _fitting(span, self.spans, spans, room, rng), 0.0)
+        if not self.since:
+            # Rows that nothing binds to a beginning begin earlier.
+            lacking = np.where((lengths > 1) & (self.spans[spans] > room), span - fitting, 0.0)
+            earlier = np.minimum(lacking, np.floor((begin - least) / self.unit))
+            begin, fitting = begin - earlier * self.unit, fitting + earlier
+        span = fitting
         summed = _summed_up_to(steps, starts, lengths, _SHRUNK * span)
         factor = span / np.maximum(np.minimum(total, _SHRUNK * span), 1.0)
         found = np.repeat(begin, lengths) + np.round(summed * np.repeat(factor, lengths)) * self.unit
@@ -244,6 +252,27 @@ def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator
     width = np.maximum(np.round(np.diff(edges))[codes], 1)
     inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
     return inside
+
+
+def _fitting(
+    drawn: Numbers, edges: Numbers, codes: NDArray[np.integer], room: Numbers, rng: np.random.Generator
+) -> Numbers:
+    """Whole numbers that have room; those that have not lie in the last bin that has, in the part of it.
+
+    If they became what there is room for, many rows would lie on the last day.
+
+    Args:
+        drawn: from bins, shape (N,).
+        edges: of the bins.
+        codes: the bins, shape (N,).
+        room: what the numbers shall not exceed, shape (N,).
+        rng: draws numbers.
+    """
+    last = np.maximum(np.searchsorted(edges, room, "right") - 1, 0)
+    lowest = edges[np.minimum(codes, last)]
+    part = lowest + np.floor(rng.random(len(drawn)) * np.maximum(room - lowest + 1, 1))
+    found: Numbers = np.where(drawn <= room, drawn, np.minimum(part, room))
+    return found
 
 
 def _summed_up_to(
