@@ -150,7 +150,9 @@ def with_courses(tables: tuple[Raw, ...], implied: Implied, domains: Mapping[str
             raw = _belonging(what, name, named)
             for column in columns:
                 own = [*map(str, raw.rows.columns)]
-                check(f"{what} of {name!r}", column, raw.order, own, domains.get(name))
+                # Keys of a public table are categories that no domain has to list.
+                listed = any(one.name == column for one in raw.references)
+                check(f"{what} of {name!r}", column, raw.order, own, None if listed else domains.get(name))
 
     def of(name: str, stated: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         return tuple(stated.get(name, ()))

@@ -306,6 +306,25 @@ def test_the_keys_of_a_public_table_are_the_categories_of_the_column_that_refers
         assert found.tables[name].astype(str).equals(rows.astype(str))
 
 
+def test_a_row_above_has_each_key_of_a_public_table_once_where_nobody_has_one_twice():
+    """A domain of the rows need not list these keys."""
+    drug = [f"d{n}" for n in range(12)]
+    taken = pd.DataFrame({"id": np.repeat(range(200), 3), "dose": 1.0})
+    taken["drug"] = [drug[(one + 5 * number) % 12] for one in range(200) for number in range(3)]
+    found = dpmosaic.synthesize(
+        {"people": pd.DataFrame({"id": range(200)}), "taken": taken, "drugs": pd.DataFrame({"drug": drug})},
+        5.0,
+        relations={"taken": {"id": "people", "drug": "drugs"}},
+        public=["drugs"],
+        once={"taken": ["drug"]},
+        domain={"taken": {"dose": {"type": "numeric", "min": 0, "max": 2, "bins": 2}}},
+        mechanism="independent",
+        seed=1,
+    ).tables["taken"]
+    assert len(found) > 300
+    assert not found.duplicated(["id", "drug"]).any()
+
+
 def test_without_a_domain_every_key_of_a_public_table_may_come(tmp_path):
     """Ward "a" is where most are, and of "z" nobody knows."""
     wards = pd.concat([WARDS, WARDS.head(1).assign(ward="z")], ignore_index=True)

@@ -252,13 +252,15 @@ def _with_implied(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSo
     columns = [one for one in source.columns() if one not in bound]
     table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
     assert table.draft is not None
-    if not table.attributes:
+    listed = [one.foreign for one in table.refers]
+    if not (table.attributes or listed):
         return table
-    order, rows = table.dates.get(table.order), Related.of(source, foreign, [*table.attributes])
+    order, rows = table.dates.get(table.order), Related.of(source, foreign, [*table.attributes, *listed])
     table = table.without(counts=dict(counts_of(source, foreign, table.draft.entries, rows, order)))
     attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
     found = rows.in_order(order, next(iter(table.counts), ""))
-    return table.with_courses(courses_of(found, attributes, bool(order or table.counts)))
+    others = [*listed, order.name] if order else listed
+    return table.with_courses(courses_of(found, attributes, bool(order or table.counts), others))
 
 
 def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) -> Around:

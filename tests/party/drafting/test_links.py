@@ -160,3 +160,18 @@ def test_tables_that_no_column_relates_are_named(tmp_path):
     assert note.startswith(
         "patients, visits: no column is named as one that holds the keys of another table;"
     )
+
+
+@pytest.mark.slow
+def test_no_row_above_has_one_of_a_list_or_a_day_twice_where_none_has(tmp_path):
+    """Orders have a product in one line, and shops a row for each day; ratings of one film may be several."""
+    orders = np.repeat(np.arange(1, 301), 3)
+    products = np.concatenate([RNG.choice(np.arange(1, 21), 3, replace=False) for _ in range(300)])
+    days = pd.date_range("2024-03-01", periods=3)
+    lists = {"product_id": range(1, 21), "price": range(20)}
+    lines = {"order_id": orders, "product_id": products, "packed": np.tile(days, 300), "amount": 1}
+    tables = drafted(tmp_path, orders={"order_id": range(1, 301)}, products=lists, lines=lines)
+    assert next(one for one in tables if one.name == "lines").once == ("product_id", "packed")
+    lines |= {"product_id": some(range(1, 21), 900), "packed": some(days, 900)}
+    tables = drafted(tmp_path, lines=lines)
+    assert next(one for one in tables if one.name == "lines").once == ()
