@@ -56,7 +56,7 @@ class Drafted:
         same: columns that are the same in all rows of a row above.
         rising: columns of which no row has less than the one before.
         once: columns of which no two rows of a row above have the same.
-        repeats: columns that repeat what the row above is = its table.
+        repeats: columns that repeat what the row above is = its table, or "table.column".
         counts: columns that count the rows of each row above = the first number.
     """
 
@@ -248,7 +248,8 @@ def _with_implied(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSo
         link = links[name]
         name = link.parent
         line.append((name, sources[name], link.key, links[name].foreign if name in links else ""))
-    bound = {*(one.foreign for one in table.links), *table.inward}
+    keys = {one.key for one in links.values() if one.parent == table.name}
+    bound = {*(one.foreign for one in table.links), *table.inward, *keys}
     columns = [one for one in source.columns() if one not in bound]
     table = table.without(repeats=dict(repeats_of(source, foreign, line, columns)))
     assert table.draft is not None
