@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -11,11 +13,15 @@ from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 
+_WITH_A_POINT = re.compile(r"^(-?[0-9]+)\.0+$")
+"""See `as_key`, which reads the same in SQL."""
+
 
 def keys_as_texts(column: pd.Series) -> pd.Series:
     """The cells of a key, comparable between tables whatever their types; missing ones are None.
 
-    What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
+    What a cell becomes depends on this cell alone: a whole number is the same with and without a point, as
+    a text too. Missing cells make numbers with points of a column of whole ones, and files of texts of them.
     """
     if pd.api.types.is_object_dtype(column.dtype):
         return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
@@ -93,4 +99,4 @@ def _text(cell: object) -> str | None:
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     text = str(cell) if isinstance(cell, bool) else text_of(cell).strip()
-    return text or None
+    return _WITH_A_POINT.sub(r"\1", text) or None

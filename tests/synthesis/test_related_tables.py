@@ -325,6 +325,28 @@ def test_a_row_above_has_each_key_of_a_public_table_once_where_nobody_has_one_tw
     assert not found.duplicated(["id", "drug"]).any()
 
 
+def test_keys_of_files_that_missing_cells_gave_a_point_are_those_without(tmp_path):
+    """As pandas writes a column of whole numbers of which one is missing."""
+    people = pd.DataFrame({"id": range(1, 201), "sex": ["f", "m"] * 100})
+    stays = pd.DataFrame({"id": [None, *np.arange(1.0, 201)], "ward": [None, *np.arange(200.0) % 4]})
+    wards = pd.DataFrame({"ward": range(4), "beds": range(4)})
+    files = {"people": people, "stays": stays, "wards": wards}
+    for name, rows in files.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    found = dpmosaic.synthesize(
+        {name: tmp_path / f"{name}.csv" for name in files},
+        50.0,
+        relations={"stays": {"id": "people", "ward": "wards"}},
+        public=["wards"],
+        drop_incomplete=["stays"],
+        domain={"people": {"sex": ["f", "m"]}},
+        mechanism="independent",
+        seed=1,
+    ).tables["stays"]
+    assert 150 < len(found) < 250
+    assert {*found["ward"]} == {*range(4)}
+
+
 def test_without_a_domain_every_key_of_a_public_table_may_come(tmp_path):
     """Ward "a" is where most are, and of "z" nobody knows."""
     wards = pd.concat([WARDS, WARDS.head(1).assign(ward="z")], ignore_index=True)
