@@ -12,6 +12,7 @@ from typing import Any
 
 from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.dates import BinnedTimes
+from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
 from ....common.data.domain_files.reading import read_entry
 from ....common.errors import DataError
@@ -21,6 +22,7 @@ from ...sources.source import SUFFIXES, FileSource, suffix_of
 from ..draft import Draft, names_in
 from ..following import NOWHERE, Around, columns_around, dates_of
 from ..inference import draft_columns
+from ..known import are_times
 from ..profile import Rows
 from .courses import Courses, Related, courses_of, with_categories
 from .implied import counts_of, repeats_of
@@ -92,8 +94,20 @@ class Drafted:
 
     @property
     def order(self) -> str:
-        """The first column of dates that comes after no other, by which its rows are in order; or empty."""
-        return self._first("date", "datetime", "timestamp") if self.belongs else ""
+        """The first column of dates that comes after no other, by which its rows are in order; or empty.
+
+        Where there is none, one that is named as times and holds seconds since 1970.
+        """
+        if not self.belongs:
+            return ""
+        return self._first("date", "datetime", "timestamp") or next(
+            (
+                name
+                for name, one in self.attributes.items()
+                if isinstance(one, NumericAttribute) and are_times(name, *one.ends)
+            ),
+            "",
+        )
 
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:

@@ -175,3 +175,22 @@ def test_no_row_above_has_one_of_a_list_or_a_day_twice_where_none_has(tmp_path):
     lines |= {"product_id": some(range(1, 21), 900), "packed": some(days, 900)}
     tables = drafted(tmp_path, lines=lines)
     assert next(one for one in tables if one.name == "lines").once == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "unit", "order"),
+    [("timestamp", 1, "timestamp"), ("watchedTime", 1000, "watchedTime"), ("number", 1, "")],
+)
+def test_seconds_since_1970_are_numbers_and_the_order_where_the_column_is_named_so(
+    tmp_path, name, unit, order
+):
+    """They nearly all differ, and are no names of the records."""
+    seconds = RNG.choice(np.arange(880_000_000, 880_500_000), 900, replace=False) * unit
+    ratings = {"user_id": some(range(1, 151), 900), "stars": some(range(1, 6), 900), name: seconds}
+    tables = drafted(
+        tmp_path, users={"user_id": range(1, 151), "age": some(range(9, 90), 150)}, ratings=ratings
+    )
+    entry = next(one for one in tables if one.name == "ratings").draft.entries[name]
+    assert next(one for one in tables if one.name == "ratings").order == order
+    assert entry["type"] == ("numeric" if order else "identifier")
