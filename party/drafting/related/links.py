@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -12,24 +11,13 @@ from typing import Any
 
 from ...sources.source import FileSource
 from ...sources.sql import as_key
-
-_PEOPLE = frozenset(
-    "person people patient customer client user member student pupil employee staff subject participant "
-    "respondent citizen resident household family passenger guest driver player subscriber policyholder "
-    "insured applicant borrower donor voter worker teacher human individual kunde patientin schueler schüler "
-    "mitarbeiter versicherte teilnehmer haushalt benutzer student studierende persona paciente cliente "
-    "usuario alumno empleado hogar personne élève ménage".split()
-)
-"""Words that name people, or those who live together."""
-
-_OTHERS_OF_ITS_KIND = frozenset(
-    "parent manager supervisor boss chief head leader mentor mother father partner spouse reports reportsto "
-    "referrer referred previous prior predecessor original replaces reply vorgesetzte vorgesetzter".split()
-)
-"""Words that name a row by another of the same table."""
+from .names import alike, is_key_by_name, is_of_people, names_another_row
 
 _FEW_PEOPLE, _FEW_OTHERS = 20, 100
 """Tables of fewer rows hold people only if no other does: those that are named as people, and others."""
+
+_GROUP = 10
+"""So many people at most, on average, are a group that is protected as a whole."""
 
 _OF_ALL = 0.5
 """Share of rows that belong to people, of those that belong to the table to which most do."""
@@ -39,6 +27,10 @@ _MOST_STRAYS = 0.5
 
 _FEW_STRAYS = 0.05
 """The same up to which a table rather belongs to the one that is further from people."""
+
+
+_NEARLY = 0.9
+"""Share of the rows that a column of keys tells apart but for mistakes."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +59,14 @@ class Kinship:
         refers: of each, what it refers to beside: tables that belong to nobody, or are not above it.
         inward: of each, the columns that hold keys of other rows of the same table.
         apart: tables that belong to nobody.
+        doubts: of each table, why columns that are named as keys of others are none.
     """
 
     belongs: Mapping[str, Link]
     refers: Mapping[str, tuple[Link, ...]]
     inward: Mapping[str, tuple[str, ...]]
     apart: frozenset[str]
+    doubts: Mapping[str, tuple[str, ...]]
 
     def above(self, name: str) -> list[str]:
         """The tables above one, the nearest first."""
@@ -97,9 +91,11 @@ def kinship_of(sources: Mapping[str, FileSource], rows: Mapping[str, int]) -> Ki
         rows: their numbers of rows.
     """
     is_key = cache(_is_key)
-    found = _surest({name: _links_of(name, sources, rows[name], is_key) for name in sources}, rows)
+    held = {name: _links_of(name, sources, rows[name], is_key) for name in sources}
+    doubts = {name: tuple(_doubts(name, held[name], sources, is_key)) for name in sources}
+    found = _surest(held, rows)
     if not any(found.values()):
-        return Kinship({}, {}, {}, frozenset())
+        return Kinship({}, {}, {}, frozenset(), doubts)
     below = {name: _below(name, found) for name in sources}
     people = _people(below, rows)
     belongs = _tree(people, below[people], found, rows)
@@ -112,14 +108,23 @@ def kinship_of(sources: Mapping[str, FileSource], rows: Mapping[str, int]) -> Ki
         name: tuple(_inward(name, sources[name], {one.key for one in belongs.values() if one.parent == name}))
         for name in of_people
     }
-    return Kinship(belongs, refers, inward, frozenset(sources) - of_people)
+    return Kinship(belongs, refers, inward, frozenset(sources) - of_people, doubts)
 
 
 def _people(below: Mapping[str, set[str]], rows: Mapping[str, int]) -> str:
     """The table of people, given the tables below each."""
     reach = {name: sum(rows[one] for one in {name, *found}) for name, found in below.items()}
     most = max(reach[name] for name, found in below.items() if found)
-    named = [name for name in below if _PEOPLE & _words(name) and reach[name] >= most * _OF_ALL]
+    named = [name for name in below if is_of_people(name) and reach[name] >= most * _OF_ALL]
+    # Those who belong to other people in small groups, such as households, are not the unit.
+    named = [
+        name
+        for name in named
+        if not any(
+            name in below[one] and one not in below[name] and rows[one] * _GROUP >= rows[name]
+            for one in named
+        )
+    ]
     if many := [name for name in named if rows[name] >= _FEW_PEOPLE]:
         return max(many, key=lambda name: (rows[name], reach[name]))
     held = [name for name, found in below.items() if found]
@@ -167,21 +172,51 @@ def _links_of(
     child: str, sources: Mapping[str, FileSource], rows: int, is_key: Callable[[FileSource, str], bool]
 ) -> dict[str, list[Link]]:
     """The columns of a table that hold keys of others, each with those that its name says most surely."""
-    source, alike = sources[child], dict[str, int]()
+    source, best = sources[child], dict[str, int]()
     found: dict[str, list[Link]] = {}
     for parent, foreign in product(sources, source.columns()):
         other = sources[parent]
         for key in other.columns() if parent != child else ():
-            surely = _alike(parent, key, foreign)
-            if not surely or surely < alike.get(foreign, 0) or not is_key(other, key):
+            surely = alike(parent, key, foreign)
+            if not surely or surely < best.get(foreign, 0) or not is_key(other, key):
                 continue
             if surely == 1 and _counts_its_rows(source, foreign):
                 continue
             link = Link(foreign, parent, key, _strays(source, foreign, other, key))
             if link.strays <= rows * _MOST_STRAYS:
-                found[foreign] = [*(found[foreign] if surely == alike.get(foreign) else ()), link]
-                alike[foreign] = surely
+                found[foreign] = [*(found[foreign] if surely == best.get(foreign) else ()), link]
+                best[foreign] = surely
     return found
+
+
+def _doubts(
+    child: str,
+    held: Collection[str],
+    sources: Mapping[str, FileSource],
+    is_key: Callable[[FileSource, str], bool],
+) -> Iterator[str]:
+    """Why columns that are named as keys of other tables, and hold none, do not; for the owner.
+
+    Args:
+        child: the table.
+        held: its columns that hold keys.
+        sources: all tables.
+        is_key: see `_is_key`.
+    """
+    source = sources[child]
+    for foreign, (parent, other) in product(source.columns(), sources.items()):
+        for key in other.columns() if parent != child and foreign not in held else ():
+            surely = alike(parent, key, foreign)
+            named = surely == 3 or (surely == 1 and is_key_by_name(key) and not is_key(source, foreign))
+            if not named:
+                continue
+            if is_key(other, key):
+                why = "but most rows hold no key of it; compare how both are written"
+            elif _nearly_names(other, key):
+                why = f"but {key!r} is missing there or stands in several rows; give each row one of its own"
+            else:
+                continue
+            yield f"{child}: {foreign!r} is named as the key of {parent!r}, {why}"
 
 
 def _surest(found: Mapping[str, Mapping[str, list[Link]]], rows: Mapping[str, int]) -> dict[str, list[Link]]:
@@ -210,41 +245,9 @@ def _surest(found: Mapping[str, Mapping[str, list[Link]]], rows: Mapping[str, in
 def _inward(name: str, source: FileSource, keys: set[str]) -> Iterator[str]:
     """Columns that hold keys of other rows of the same table."""
     for column, key in product(source.columns(), keys):
-        named = _OTHERS_OF_ITS_KIND & _words(column) or _alike(name, key, column) == 2
+        named = names_another_row(column) or alike(name, key, column) == 2
         if column != key and named and not _strays(source, column, source, key, filled=True):
             yield column
-
-
-def _alike(parent: str, key: str, column: str) -> int:
-    """How surely a column is named as a table's key: 3 as both together, 2 with more before, 1 as the key."""
-    whole, held = _plain(key), _plain(column)
-    names = {_plain(one) for name in (parent, *_words_of(parent)[-1:]) for one in _singular(name)} - {""}
-    short = _plain(next(iter(_words_of(key)), ""))
-    owns = whole.startswith(tuple(names)) or (len(short) > 2 and _plain(parent).startswith(short))
-    if held in names | {name + whole for name in names} or (held == whole and owns):
-        return 3
-    endings = {name + whole for name in names} | ({whole} if owns and whole not in names else set())
-    return 2 if held != whole and held.endswith(tuple(endings)) else int(held == whole)
-
-
-def _singular(name: str) -> Iterator[str]:
-    endings = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
-    return (name.removesuffix(many) + one for many, one in endings if name.casefold().endswith(many))
-
-
-def _words_of(name: str) -> list[str]:
-    return re.findall(r"[^\W_]+", re.sub(r"([^\W_A-Z])([A-Z])", r"\1 \2", name))
-
-
-def _words(name: str) -> set[str]:
-    """The words of a name in the singular, without capitals, and all of them joined."""
-    words = [*_words_of(name), _plain(name)]
-    return {one.casefold() for word in words for one in _singular(word)}
-
-
-def _plain(name: str) -> str:
-    """A name without what is written between words, and without capitals: customer_id is CustomerID."""
-    return re.sub(r"[\W_]", "", name).casefold()
 
 
 def _ask(source: FileSource, sql: str) -> list[Any]:
@@ -266,6 +269,13 @@ def _is_key(source: FileSource, column: str) -> bool:
         f"count(*) FILTER (TRY_CAST({cell} AS DOUBLE) % 1 <> 0) AS d FROM file",
     )
     return bool(rows == different and rows and dates < rows and not parts)
+
+
+def _nearly_names(source: FileSource, column: str) -> bool:
+    """Whether nine of ten rows have values that differ."""
+    cell = f"c{source.columns().index(column)}"
+    rows, different = _ask(source, f"SELECT count(*) AS a, count(DISTINCT {cell}) AS b FROM file")
+    return bool(rows > different >= _NEARLY * rows)
 
 
 def _counts_its_rows(source: FileSource, column: str) -> bool:

@@ -53,6 +53,7 @@ class Drafted:
         belongs: to which table; None if to none.
         refers: to the tables beside it to which it refers, and which may be public.
         aside: columns that hold keys of tables that are neither.
+        doubts: why columns that are named as keys of other tables hold none.
         inward: columns that hold keys of other rows of the table, such as those of managers.
         around: columns of the table to which it belongs by which its order lies.
         same: columns that are the same in all rows of a row above.
@@ -69,6 +70,7 @@ class Drafted:
     belongs: Link | None = None
     refers: tuple[Link, ...] = ()
     aside: tuple[Link, ...] = ()
+    doubts: tuple[str, ...] = ()
     inward: tuple[str, ...] = ()
     around: Around = NOWHERE
     same: tuple[str, ...] = ()
@@ -215,14 +217,11 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         raise DataError(f"expected tables in {folder}, files that end in {', '.join(SUFFIXES)}, found none")
     rows = {name: rows_of(source) for name, source in sources.items()}
     kinship = kinship_of(sources, rows)
-    found = [
-        Drafted(name, source.name, rows[name], None)
-        if name in kinship.apart
-        else _of_people(
-            Drafted(name, source.name, rows[name], draft_columns(source, blanks)), kinship, sources
-        )
-        for name, source in sources.items()
-    ]
+    found = []
+    for name, source in sources.items():
+        draft = None if name in kinship.apart else draft_columns(source, blanks)
+        table = Drafted(name, source.name, rows[name], draft, doubts=kinship.doubts[name])
+        found.append(table if draft is None else _of_people(table, kinship, sources))
     drafts = {one.name: one for one in found}
     bound = [
         replace(one, around=_around(one, drafts[one.parent], sources)) if one.order in one.dates else one
@@ -295,7 +294,7 @@ def _around(table: Drafted, parent: Drafted, sources: Mapping[str, FileSource]) 
 def notes_of(tables: Sequence[Drafted]) -> Iterator[str]:
     """What the owner of the tables should know before a release, who alone may see it."""
     for table in tables:
-        yield from table.notes()
+        yield from (*table.notes(), *table.doubts)
     first = tables[0].name
     if apart := [table.name for table in tables if table.draft is None]:
         yield (

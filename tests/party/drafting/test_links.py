@@ -194,3 +194,35 @@ def test_seconds_since_1970_are_numbers_and_the_order_where_the_column_is_named_
     entry = next(one for one in tables if one.name == "ratings").draft.entries[name]
     assert next(one for one in tables if one.name == "ratings").order == order
     assert entry["type"] == ("numeric" if order else "identifier")
+
+
+@pytest.mark.slow
+def test_rows_of_people_in_groups_belong_to_the_group_and_waves_are_no_people(tmp_path):
+    """Of a panel the unit is the household; where a person has very many rows it is the person."""
+    persons = {"pid": range(1, 601), "hid": some(range(1, 301), 600), "sex": some([1, 2], 600)}
+    tables = drafted(
+        tmp_path,
+        household={"hid": range(1, 301), "region": some(list("NSEW"), 300)},
+        person=persons,
+        person_wave={"pid": some(range(1, 601), 2000), "wave": 1, "job": some([0, 1], 2000)},
+    )
+    assert belonging(tables) == {"household": [], "person": ["household"], "person_wave": ["person"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("keys", "visits", "why"),
+    [
+        ([1, *range(1, 300)], range(1, 300), "but 'patient_id' is missing there or stands in several rows;"),
+        ([f"P{n}" for n in range(300)], [f"p{n}" for n in range(300)], "but most rows hold no key of it;"),
+    ],
+)
+def test_a_column_that_is_named_as_a_key_and_holds_none_is_told_to_the_owner(tmp_path, keys, visits, why):
+    tables = drafted(
+        tmp_path,
+        patients={"patient_id": keys, "title": [f"t{n}" for n in range(300)]},
+        visits={"patient_id": some(visits, 900), "ward": some(list("ab"), 900), "title": "t"},
+    )
+    first, second = notes_of(tables)
+    assert first.startswith(f"visits: 'patient_id' is named as the key of 'patients', {why}")
+    assert second.startswith("patients, visits: no column is named as one that holds the keys of another")
