@@ -68,7 +68,7 @@ def reference_to(column: str, table: str, key: str, rows: pd.DataFrame) -> Categ
 
 
 def check_listed(where: str, attribute: Attribute, reference: CategoricalAttribute) -> CategoricalAttribute:
-    """A column that refers to a public table as its domain describes it: by some of the keys.
+    """A column that refers to a public table as its domain describes it: by some of the keys, and a blank.
 
     Args:
         where: of the domain, for messages.
@@ -86,9 +86,11 @@ def check_listed(where: str, attribute: Attribute, reference: CategoricalAttribu
         and not (attribute.prefixes or attribute.nearest)
     ):
         listed = keys_as_texts(pd.Series(attribute.categories, dtype=object))
-        if listed.isin(keys).all():
+        # Rows with a blank refer to nothing.
+        other = ~listed.isin(keys) & listed.notna()
+        if not other.any():
             return attribute
-        found = repr(attribute.categories[int((~listed.isin(keys)).argmax())])
+        found = repr(attribute.categories[int(other.argmax())])
     raise DataError(
         f"{where}: expected keys of a public table as the categories of {attribute.name!r}, and no others, "
         f"found {found} in the domain; fix it, or the table"

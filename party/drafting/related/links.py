@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -42,12 +43,14 @@ class Link:
         parent: the other table.
         key: its column that names its rows.
         strays: number of rows that hold no such key.
+        blanks: number of those that hold nothing.
     """
 
     foreign: str
     parent: str
     key: str
     strays: int
+    blanks: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,15 @@ def kinship_of(sources: Mapping[str, FileSource], rows: Mapping[str, int]) -> Ki
     held = {name: _links_of(name, sources, rows[name], is_key) for name in sources}
     doubts = {name: tuple(_doubts(name, held[name], sources, is_key)) for name in sources}
     found = _surest(held, rows)
-    if not any(found.values()):
+    bound = {
+        name: [one for one in links if one.strays <= rows[name] * _MOST_STRAYS]
+        for name, links in found.items()
+    }
+    if not any(bound.values()):
         return Kinship({}, {}, {}, frozenset(), doubts)
-    below = {name: _below(name, found) for name in sources}
+    below = {name: _below(name, bound) for name in sources}
     people = _people(below, rows)
-    belongs = _tree(people, below[people], found, rows)
+    belongs = _tree(people, below[people], bound, rows)
     of_people = {people, *belongs}
     refers = {
         name: tuple(one for one in found[name] if one.parent != name and one != belongs.get(name))
@@ -182,8 +189,8 @@ def _links_of(
                 continue
             if surely == 1 and _counts_its_rows(source, foreign):
                 continue
-            link = Link(foreign, parent, key, _strays(source, foreign, other, key))
-            if link.strays <= rows * _MOST_STRAYS:
+            link = Link(foreign, parent, key, *_strays(source, foreign, other, key))
+            if rows > link.blanks and link.strays - link.blanks <= (rows - link.blanks) * _MOST_STRAYS:
                 found[foreign] = [*(found[foreign] if surely == best.get(foreign) else ()), link]
                 best[foreign] = surely
     return found
@@ -246,7 +253,7 @@ def _inward(name: str, source: FileSource, keys: set[str]) -> Iterator[str]:
     """Columns that hold keys of other rows of the same table."""
     for column, key in product(source.columns(), keys):
         named = names_another_row(column) or alike(name, key, column) == 2
-        if column != key and named and not _strays(source, column, source, key, filled=True):
+        if column != key and named and len({*_strays(source, column, source, key)}) == 1:
             yield column
 
 
@@ -286,11 +293,27 @@ def _counts_its_rows(source: FileSource, column: str) -> bool:
     return bool(rows == different == width)
 
 
-def _strays(child: FileSource, foreign: str, parent: FileSource, key: str, filled: bool = False) -> int:
-    """The number of rows in which a column holds no key of another table; if asked, of filled cells alone."""
-    cell, other = (as_key(f"c{one.columns().index(name)}") for one, name in ((child, foreign), (parent, key)))
+def keys_of(source: FileSource, key: str) -> list[Any]:
+    """The keys of a table, whole numbers as such."""
+    with closing(source.connect()) as connection:
+        found = source.query(connection, f"SELECT {as_key(_cell(source, key))} AS k FROM file")["k"].tolist()
+    whole = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", one) for one in found)
+    return [*map(int, found)] if whole else found
+
+
+def _cell(source: FileSource, column: str) -> str:
+    return f"c{source.columns().index(column)}"
+
+
+def _strays(child: FileSource, foreign: str, parent: FileSource, key: str) -> tuple[int, int]:
+    """The number of rows in which a column holds no key of another table, and of blank ones among them."""
+    cell = as_key(_cell(child, foreign))
     with closing(child.connect()) as connection, closing(parent.connect()) as keys:
-        known = parent.query(keys, f"SELECT DISTINCT {other} AS k FROM file")["k"]
+        known = parent.query(keys, f"SELECT DISTINCT {as_key(_cell(parent, key))} AS k FROM file")["k"]
         connection.register("known", {"k": known})
-        held = f"coalesce({cell} IN (SELECT k FROM known), {str(filled).lower()})"
-        return int(child.query(connection, f"SELECT count(*) AS n FROM file WHERE NOT {held}")["n"][0])
+        found = child.query(
+            connection,
+            f"SELECT count(*) AS n, count(*) FILTER (coalesce({cell}, '') = '') AS blanks FROM file "
+            f"WHERE NOT coalesce({cell} IN (SELECT k FROM known), false)",
+        )
+    return int(found["n"][0]), int(found["blanks"][0])

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from ....common.data.attributes.attribute import Attribute
-from ....common.data.attributes.dates import BinnedTimes
-from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.attributes.unmodelled import UUID, UUIDS, WHOLE_NUMBERS
-from ....common.data.domain_files.reading import read_entry
 from ....common.errors import DataError
 from ....common.files.writing import write_text
-from ....common.forms.toml_file import as_toml, section_of, toml_key
 from ...sources.source import SUFFIXES, FileSource, suffix_of
-from ..draft import Draft, names_in
-from ..following import NOWHERE, Around, columns_around, dates_of
+from ..draft import names_in
+from ..following import NOWHERE, Around, columns_around
 from ..inference import draft_columns
-from ..known import are_times
 from ..profile import Rows
-from .courses import Courses, Related, courses_of, with_categories
+from .courses import Related, courses_of
+from .drafted import Drafted
 from .implied import counts_of, repeats_of
-from .links import Kinship, Link, kinship_of, rows_of
+from .links import Kinship, keys_of, kinship_of, rows_of
 
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
@@ -38,159 +31,8 @@ _HEAD = (
 _BOUNDS_SAMPLE = 50_000
 """Columns between which rows lie are looked for in so many rows."""
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True, eq=False)
-class Drafted:
-    """A table of a folder.
-
-    Attributes:
-        name: of the table.
-        file: that holds it.
-        rows: number of its rows.
-        draft: of its columns; None if it belongs to no people.
-        belongs: to which table; None if to none.
-        refers: to the tables beside it to which it refers, and which may be public.
-        aside: columns that hold keys of tables that are neither.
-        doubts: why columns that are named as keys of other tables hold none.
-        inward: columns that hold keys of other rows of the table, such as those of managers.
-        around: columns of the table to which it belongs by which its order lies.
-        same: columns that are the same in all rows of a row above.
-        rising: columns of which no row has less than the one before.
-        once: columns of which no two rows of a row above have the same.
-        repeats: columns that repeat what the row above is = its table, or "table.column".
-        counts: columns that count the rows of each row above = the first number.
-    """
-
-    name: str
-    file: str
-    rows: int
-    draft: Draft | None
-    belongs: Link | None = None
-    refers: tuple[Link, ...] = ()
-    aside: tuple[Link, ...] = ()
-    doubts: tuple[str, ...] = ()
-    inward: tuple[str, ...] = ()
-    around: Around = NOWHERE
-    same: tuple[str, ...] = ()
-    rising: tuple[str, ...] = ()
-    once: tuple[str, ...] = ()
-    repeats: Mapping[str, str] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def parent(self) -> str:
-        """The table to which it belongs; empty for none."""
-        return self.belongs.parent if self.belongs else ""
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        """To the table to which it belongs, and to those to which it refers."""
-        return (*filter(None, [self.belongs]), *self.refers)
-
-    @property
-    def has_domain(self) -> bool:
-        """Whether it has columns beside keys that a release can hold."""
-        return self.draft is not None and self.draft.is_held
-
-    @property
-    def order(self) -> str:
-        """The first column of dates that comes after no other, by which its rows are in order; or empty.
-
-        Where there is none, one that is named as times and holds seconds since 1970.
-        """
-        if not self.belongs:
-            return ""
-        return self._first("date", "datetime", "timestamp") or next(
-            (
-                name
-                for name, one in self.attributes.items()
-                if isinstance(one, NumericAttribute) and are_times(name, *one.ends)
-            ),
-            "",
-        )
-
-    @cached_property
-    def attributes(self) -> Mapping[str, Attribute]:
-        """Its columns as drafted."""
-        read = (read_entry(name, entry) for name, entry in self._entries.items())
-        return {one.name: one for one in read if isinstance(one, Attribute)}
-
-    @cached_property
-    def dates(self) -> Mapping[str, BinnedTimes]:
-        """Its columns of dates and timestamps that can be a bound."""
-        return dates_of(self.attributes)
-
-    @property
-    def _entries(self) -> Mapping[str, Any]:
-        return {} if self.draft is None else self.draft.entries
-
-    def section(self) -> str:
-        """Its entry in a file of relations; dates are its order, and numbers may be."""
-        stated = {
-            "file": self.file,
-            "domain": f"{self.name}.json" if self.has_domain else "",
-            "belongs_to": {
-                one.foreign: one.parent if one.key == one.foreign else f"{one.parent}.{one.key}"
-                for one in self.links
-            },
-            "drop_incomplete": any(one.strays for one in self.links),
-            "order": self.order,
-            "within": [self.around.low, self.around.high] if any(self.around[:2]) else [],
-            "near": self.around.near,
-            "same": list(self.same),
-            "rising": list(self.rising),
-            "once": list(self.once),
-            "repeats": self.repeats,
-            "counts": self.counts,
-        }
-        written = section_of(toml_key(self.name), stated)
-        if self.draft is None:
-            return f"{written.rstrip()}\n# public = true  # if everybody may see its rows as they are\n"
-        if self.belongs and not (stated["order"] or self.counts) and (number := self._first("numeric")):
-            return f"{written.rstrip()}\n# order = {as_toml(number)}  # if rows are in order by it\n"
-        return written
-
-    def without(self, repeats: Mapping[str, str] = _NONE, counts: Mapping[str, int] = _NONE) -> Drafted:
-        """The table whose relations state these columns, in place of its domain."""
-        assert self.draft is not None
-        draft = self.draft.without({*repeats, *counts})
-        return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
-
-    def with_courses(self, found: Courses) -> Drafted:
-        """The table whose relations state these courses, and whose domain lists categories in their order."""
-        assert self.draft is not None
-        draft = replace(self.draft, entries=with_categories(self.draft.entries, found))
-        return replace(self, draft=draft, same=found.same, rising=tuple(found.rising), once=found.once)
-
-    def notes(self) -> Iterator[str]:
-        """What its owner should know before a release, who alone may see it."""
-        for one in self.links:
-            if one.strays:
-                yield (
-                    f"{self.name}: {one.strays:,} of {self.rows:,} rows have in {one.foreign!r} no "
-                    f"key of {one.parent!r}; drop_incomplete leaves them out; without it they are refused"
-                )
-        for one in self.aside:
-            yield (
-                f"{self.name}: {one.foreign!r} holds keys of {one.parent!r}, to which the table does not "
-                "belong; it is left out of the domain"
-            )
-        for name in self.inward:
-            yield (
-                f"{self.name}: {name!r} holds keys of other rows of this table, which no release keeps; it "
-                "is left out of the domain"
-            )
-
-    def _first(self, *kinds: str) -> str:
-        """Its first column of one of these types; empty if there is none."""
-        found = {
-            name: entry["type"]
-            for name, entry in self._entries.items()
-            if isinstance(entry, Mapping) and "type" in entry and "after" not in entry
-        }
-        return next((name for name, kind in found.items() if kind in kinds), "")
+_MOST_LISTED = 1_000
+"""A domain lists so many keys of a table that is perhaps public, where rows may refer to none of them."""
 
 
 def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, ...]:
@@ -244,9 +86,15 @@ def _of_people(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSourc
     refers = tuple(one for one in held if one.parent in kinship.apart)
     aside = tuple(one for one in held if one not in refers and one.foreign not in keys)
     bound = {one.foreign for one in (*filter(None, [belongs]), *refers, *aside)} - keys
-    table = replace(
-        table, draft=draft.without({*bound, *inward}), belongs=belongs, refers=refers, inward=inward
-    )
+    draft = draft.without({*bound, *inward})
+    blank = {one.foreign: keys_of(sources[one.parent], one.key) for one in refers if one.blanks}
+    listed = {
+        column: {"type": "categorical", "categories": ["", *keys], "reviewed": False}
+        for column, keys in blank.items()
+        if len(keys) <= _MOST_LISTED
+    }
+    draft = replace(draft, entries={**draft.entries, **listed})
+    table = replace(table, draft=draft, belongs=belongs, refers=refers, inward=inward)
     if belongs:
         table = _with_implied(table, kinship, sources)
     return replace(table, aside=tuple(one for one in aside if one.foreign not in table.repeats))
@@ -269,9 +117,9 @@ def _with_implied(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSo
     listed = [one.foreign for one in table.refers]
     if not (table.attributes or listed):
         return table
-    order, rows = table.dates.get(table.order), Related.of(source, foreign, [*table.attributes, *listed])
+    order, rows = table.dates.get(table.order), Related.of(source, foreign, [*{*table.attributes, *listed}])
     table = table.without(counts=dict(counts_of(source, foreign, table.draft.entries, rows, order)))
-    attributes = {one: table.attributes[one] for one in table.attributes if one != table.order}
+    attributes = {one: table.attributes[one] for one in table.attributes if one not in (table.order, *listed)}
     found = rows.in_order(order, next(iter(table.counts), ""))
     others = [*listed, order.name] if order else listed
     return table.with_courses(courses_of(found, attributes, bool(order or table.counts), others))

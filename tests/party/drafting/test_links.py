@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpmosaic
 from dpmosaic.party.drafting.related.links import Link
 from dpmosaic.party.drafting.related.relations import draft_folder, notes_of, save_folder
 from dpmosaic.synthesis.relations_file import read_relations
@@ -226,3 +227,32 @@ def test_a_column_that_is_named_as_a_key_and_holds_none_is_told_to_the_owner(tmp
     first, second = notes_of(tables)
     assert first.startswith(f"visits: 'patient_id' is named as the key of 'patients', {why}")
     assert second.startswith("patients, visits: no column is named as one that holds the keys of another")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blank", [0.2, 0.8])
+def test_rows_that_refer_to_nothing_in_a_list_stay(tmp_path, blank):
+    """An order that came by itself has no agent; as pandas writes it, others have agent 3.0."""
+    agents = np.where(RNG.random(900) < blank, np.nan, some(range(5), 900))
+    tables = drafted(
+        tmp_path,
+        customers={"customer_id": range(300), "age": some(range(20, 80), 300)},
+        agents={"agent_id": range(5), "name": list("abcde")},
+        orders={"customer_id": some(range(300), 900), "agent_id": agents, "sum": some(range(1, 99), 900)},
+    )
+    assert belonging(tables)["orders"] == ["customers", "agents"]
+    path = save_folder(tables, tmp_path / "drafts")
+    path.write_text(path.read_text(encoding="utf-8").replace("# public", "public"), encoding="utf-8")
+    stated = read_relations(path, tmp_path)
+    assert not stated.drop_incomplete
+    found = dpmosaic.synthesize(
+        stated.files,
+        50.0,
+        relations=stated.relations,
+        public=[*stated.public],
+        domain=dict(stated.domains),
+        mechanism="independent",
+        seed=1,
+    ).tables["orders"]
+    assert abs(found["agent_id"].isna().mean() - blank) < 0.1
+    assert {*found["agent_id"].dropna()} == {*range(5)}
