@@ -31,7 +31,7 @@ _HEAD = (
 _BOUNDS_SAMPLE = 50_000
 """Columns between which rows lie are looked for in so many rows."""
 
-_MOST_LISTED = 1_000
+_MOST_KEYS_LISTED = 1_000
 """A domain lists so many keys of a table that is perhaps public, where rows may refer to none of them."""
 
 
@@ -91,7 +91,7 @@ def _of_people(table: Drafted, kinship: Kinship, sources: Mapping[str, FileSourc
     listed = {
         column: {"type": "categorical", "categories": ["", *keys], "reviewed": False}
         for column, keys in blank.items()
-        if len(keys) <= _MOST_LISTED
+        if len(keys) <= _MOST_KEYS_LISTED
     }
     draft = replace(draft, entries={**draft.entries, **listed})
     table = replace(table, draft=draft, belongs=belongs, refers=refers, inward=inward)
