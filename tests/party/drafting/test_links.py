@@ -256,3 +256,17 @@ def test_rows_that_refer_to_nothing_in_a_list_stay(tmp_path, blank):
     ).tables["orders"]
     assert abs(found["agent_id"].isna().mean() - blank) < 0.1
     assert {*found["agent_id"].dropna()} == {*range(5)}
+
+
+@pytest.mark.slow
+def test_a_day_on_which_all_rows_above_were_written_binds_no_row(tmp_path):
+    """Rows of two years before the dump lie before it, and it says nothing of when."""
+    days = pd.Timestamp("2004-01-01") + pd.to_timedelta(RNG.integers(0, 700, 900), "D")
+    orders = {"customer_id": some(range(300), 900), "ordered": days, "sum": some(range(1, 99), 900)}
+    customers = {
+        "customer_id": range(300),
+        "written": pd.Timestamp("2006-02-14"),
+        "age": some(range(20, 80), 300),
+    }
+    tables = drafted(tmp_path, customers=customers, orders=orders)
+    assert not any(next(one for one in tables if one.name == "orders").around)
