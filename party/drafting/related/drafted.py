@@ -18,6 +18,7 @@ from ..following import NOWHERE, Around, dates_of
 from ..known import are_times
 from .courses import Courses, with_categories
 from .links import Link
+from .names import is_of_people
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -128,7 +129,10 @@ class Drafted:
         }
         written = section_of(toml_key(self.name), stated)
         if self.draft is None:
-            return f"{written.rstrip()}\n# public = true  # if everybody may see its rows as they are\n"
+            people = "its rows are people, by its name: only " if is_of_people(self.name) else ""
+            return (
+                f"{written.rstrip()}\n# public = true  # {people}if everybody may see its rows as they are\n"
+            )
         if self.belongs and not (stated["order"] or self.counts) and (number := self._first("numeric")):
             return f"{written.rstrip()}\n# order = {as_toml(number)}  # if rows are in order by it\n"
         return written

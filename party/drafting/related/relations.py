@@ -20,6 +20,7 @@ from .courses import Related, courses_of
 from .drafted import Drafted
 from .implied import counts_of, repeats_of
 from .links import Kinship, keys_of, kinship_of, rows_of
+from .names import is_of_people
 
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
@@ -150,6 +151,11 @@ def notes_of(tables: Sequence[Drafted]) -> Iterator[str]:
             "relations that it is public, if everybody may see it, or what it belongs to; or take it out "
             "with the columns that refer to it, and join to their tables what these should know of it"
         )
+        if people := [name for name in apart if is_of_people(name)]:
+            yield (
+                f"{', '.join(people)}: named as people, whose rows no release protects if they are public; "
+                "rather join their columns to the tables that refer to them"
+            )
     if alone := [table.name for table in tables if table.draft is not None and not table.belongs][1:]:
         yield (
             f"{', '.join([first, *alone])}: no column is named as one that holds the keys of another table; "
