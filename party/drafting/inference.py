@@ -45,7 +45,7 @@ _WITHOUT_PADDING = ("numeric", "date", "timestamp", "clock", "identifier")
 _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 """DuckDB's types of lists, structures and bytes."""
 
-_CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
+CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
 
 _AFTER = (
     'it comes after {!r} or near to it, and is kept as its gap to that; give it "min" and "max" instead if '
@@ -266,7 +266,7 @@ def _are_codes(profile: Profile) -> bool:
 def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if not profile.distinct:
         return {"type": "categorical", "categories": [""]}, ["it has no values; leave it out"]
-    remarks = [] if profile.distinct > 1 or profile.nullable else [_CONSTANT]
+    remarks = [] if profile.distinct > 1 or profile.nullable else [CONSTANT]
     found, doubts = draft_date(profile)
     if found is not None:
         return found, [*remarks, *doubts]

@@ -15,6 +15,7 @@ from ....common.data.domain_files.reading import read_entry
 from ....common.forms.toml_file import as_toml, section_of, toml_key
 from ..draft import Draft
 from ..following import NOWHERE, Around, dates_of
+from ..inference import CONSTANT
 from ..known import are_times
 from .courses import Courses, with_categories
 from .links import Link
@@ -179,4 +180,6 @@ class Drafted:
             for name, entry in self._entries.items()
             if isinstance(entry, Mapping) and "type" in entry and "after" not in entry
         }
+        remarks = () if self.draft is None else self.draft.remarks
+        found = {name: kind for name, kind in found.items() if (name, CONSTANT) not in remarks}
         return next((name for name, kind in found.items() if kind in kinds), "")

@@ -68,10 +68,9 @@ def test_orders_belong_to_customers_and_refer_to_what_has_no_customer(tmp_path):
     path.write_text(path.read_text(encoding="utf-8").replace("# public", "public"), encoding="utf-8")
     stated = read_relations(path, tmp_path)
     assert stated.public == {"categories", "employees", "products"}
-    (note,) = notes_of(tables)
-    assert note.startswith(
-        "categories, employees, products: nothing says whose of 'customers' their rows are"
-    )
+    note, of_people = notes_of(tables)
+    assert note.startswith("categories, employees, products: nothing says whose of 'customers' their rows")
+    assert of_people.startswith("employees: named as people, whose rows no release protects if they are")
 
 
 @pytest.mark.slow
@@ -270,3 +269,7 @@ def test_a_day_on_which_all_rows_above_were_written_binds_no_row(tmp_path):
     }
     tables = drafted(tmp_path, customers=customers, orders=orders)
     assert not any(next(one for one in tables if one.name == "orders").around)
+    tables = drafted(
+        tmp_path, orders={"customer_id": orders["customer_id"], "written": "2006-02-14", "sum": orders["sum"]}
+    )
+    assert next(one for one in tables if one.name == "orders").order == ""
