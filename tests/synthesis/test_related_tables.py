@@ -194,7 +194,7 @@ BAD = {
     "public and of people": ({"public": ["codes"]}, "expected tables that belong to no other, got 'codes'"),
     "two parents, one of people": (
         {"relations": RELATIONS | {"codes": {"stay": "stays", "code": "patients.id"}}},
-        "may refer to those that are public",
+        "got 'stay', 'code'; a table belongs to one other",
     ),
     "public key of no row": (
         {"data": patients() | {"wards": WARDS[:2]}, **OF_WARDS},
