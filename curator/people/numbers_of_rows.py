@@ -16,6 +16,9 @@ _USED_ANYWHERE, _USED_NEXT, _USED_FIRST = 4.0, 2.5, 1.0
 """So many deviations of noise let a class be used wherever it lies, or next to used ones; the first class of
 several rows needs fewer where noise may hide half of the people with one row."""
 
+_TOGETHER = 3
+"""So many classes beside each other may be seen together, where each alone is not."""
+
 _NEXT = 2
 """So many classes above the last used one are next to it."""
 
@@ -33,8 +36,9 @@ def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float, least: 
     """The bins of a number of rows, up to two classes above the largest one that noise does not hide.
 
     What these two hold, the release of the parents sees with less noise (`drawing.numbers.shrink_tail`). A
-    class far above all others needs more people than the next ones do: by mistake it would give some person
-    thousands of rows.
+    class far above all others needs more people than the next ones do, itself or with those below it: by
+    mistake it would give some person thousands of rows. People who all have about as many rows, such as
+    devices that report every hour, lie in few classes.
 
     Args:
         name: of the column.
@@ -46,7 +50,7 @@ def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float, least: 
     last = 1
     for one in range(2, ROW_CLASSES):
         needed = _needed_first(float(deviations[1])) if last == 1 else _USED_NEXT
-        if deviations[one] > (needed if one <= last + _NEXT else _USED_ANYWHERE):
+        if deviations[one] > needed if one <= last + _NEXT else _is_far(deviations[last + 1 : one + 1]):
             last = one
     if last == 1:
         return NumericAttribute(name, least, 1, 2 - least, integer=True)
@@ -60,6 +64,12 @@ def number_of_rows(name: str, counts: NDArray[np.float64], sigma: float, least: 
     edges.append((1 << last) - 1)
     bounds, bins = (edges[0], edges[-1]), len(edges) - 1
     return NumericAttribute(name, *bounds, bins, integer=True, edges=tuple(map(float, edges)))
+
+
+def _is_far(deviations: NDArray[np.float64]) -> bool:
+    """Whether the last of some classes above all others is used: by itself, or with the ones before it."""
+    together = deviations[: -_TOGETHER - 1 : -1].cumsum() / np.sqrt(np.arange(1, _TOGETHER + 1))
+    return bool(deviations[-1] > _USED_FIRST and together.max() > _USED_ANYWHERE)
 
 
 def _needed_first(ones: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,11 +15,15 @@ from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 
+_WITH_A_POINT = re.compile(r"^(-?[0-9]+)\.0+$")
+"""See `as_key`, which reads the same in SQL."""
+
 
 def keys_as_texts(column: pd.Series) -> pd.Series:
     """The cells of a key, comparable between tables whatever their types; missing ones are None.
 
-    What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
+    What a cell becomes depends on this cell alone: a whole number is the same with and without a point, as
+    a text too. Missing cells make numbers with points of a column of whole ones, and files of texts of them.
     """
     if pd.api.types.is_object_dtype(column.dtype):
         return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
@@ -115,7 +120,7 @@ def reference_to(column: str, table: str, key: str, rows: pd.DataFrame) -> Categ
 
 
 def check_listed(where: str, attribute: Attribute, reference: CategoricalAttribute) -> CategoricalAttribute:
-    """A column that refers to a public table as its domain describes it: by some of the keys.
+    """A column that refers to a public table as its domain describes it: by some of the keys, and a blank.
 
     Args:
         where: of the domain, for messages.
@@ -133,9 +138,11 @@ def check_listed(where: str, attribute: Attribute, reference: CategoricalAttribu
         and not (attribute.prefixes or attribute.nearest)
     ):
         listed = keys_as_texts(pd.Series(attribute.categories, dtype=object))
-        if listed.isin(keys).all():
+        # Rows with a blank refer to nothing.
+        other = ~listed.isin(keys) & listed.notna()
+        if not other.any():
             return attribute
-        found = repr(attribute.categories[int((~listed.isin(keys)).argmax())])
+        found = repr(attribute.categories[int(other.argmax())])
     raise DataError(
         f"{where}: expected keys of a public table as the categories of {attribute.name!r}, and no others, "
         f"found {found} in the domain; fix it, or the table"
@@ -146,4 +153,4 @@ def _text(cell: object) -> str | None:
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     text = str(cell) if isinstance(cell, bool) else text_of(cell).strip()
-    return text or None
+    return _WITH_A_POINT.sub(r"\1", text) or None

@@ -58,13 +58,13 @@ def infer(
     if data.is_dir():
         if key is not None:
             raise DataError("key: expected one table beside it, got a folder of several; leave it out")
-        from .related.relations import draft_folder, save_folder
+        from .related.relations import draft_folder, notes_of, save_folder
 
         if out is None:
             raise DataError("out: expected a folder for the drafts of related tables, got none; name one")
         drafted = draft_folder(data, na or ())
         written = save_folder(drafted, out)
-        for note in (note for table in drafted for note in table.notes()):
+        for note in notes_of(drafted):
             tell(note, err=True)
         tell(f"review {written}, and each domain file beside it: dpmosaic domain review FILE", err=True)
         return

@@ -341,7 +341,9 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
         entry["granularity"] = unit
     unit = entry.get("granularity", usual_unit(timed=reading.timed))
     entry |= _rhythm(np.array(known, dtype="datetime64[us]")[near], counts[near], unit)
-    atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
+    # The same in all rows, such as the day of a dump, which no other time of its year is.
+    same = len(known) == 1
+    atoms = [time for time, one in zip(known, own & ~near, strict=True) if one or same]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
     if reading.months:

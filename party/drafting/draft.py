@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...common.bounded import json_of
+from ...common.data.attributes.attribute import Attribute
 from ...common.data.domain import Domain, read_form
 from ...common.data.domain_files.reading import parts_of, read_entry
 from ...common.errors import DataError
@@ -73,6 +74,11 @@ class Draft:
             DataError: there is no column that a release can hold.
         """
         return Domain.from_json(self.to_json())
+
+    @property
+    def is_held(self) -> bool:
+        """Whether there is a column that a release can hold."""
+        return any(isinstance(read_entry(name, entry), Attribute) for name, entry in self.entries.items())
 
     @property
     def unreviewed(self) -> tuple[str, ...]:

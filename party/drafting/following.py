@@ -131,7 +131,8 @@ def columns_around(
     for name, one in above.items():
         other = _times(one, others[name])
         both = known & ~np.isnat(other)
-        if both.sum() < _FEWEST_WITH_BOTH:
+        # The day on which all rows above were written says nothing of when theirs are.
+        if both.sum() < _FEWEST_WITH_BOTH or _spread(counted(other[both])) == 0:
             continue
         units = counted(times[both])
         gaps = units - counted(other[both])

@@ -45,7 +45,7 @@ _WITHOUT_PADDING = ("numeric", "date", "timestamp", "clock", "identifier")
 _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 """DuckDB's types of lists, structures and bytes."""
 
-_CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
+CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
 
 _AFTER = (
     'it comes after {!r} or near to it, and is kept as its gap to that; give it "min" and "max" instead if '
@@ -114,6 +114,20 @@ def draft_rows(
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
+    draft = draft_columns(source, blanks, ordered, timezones, labels)
+    if not draft.is_held:
+        raise DataError(f"{source.name} has no column that a release can hold; add some")
+    return draft
+
+
+def draft_columns(
+    source: Queried,
+    blanks: Collection[str] = (),
+    ordered: Mapping[str, Sequence[Category]] | None = None,
+    timezones: Mapping[str, str] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
+) -> Draft:
+    """The same of rows that may be keys alone, of which a release has nothing but their number."""
     rows = Rows.of(source)
     with rows.connection:
         drafted = {
@@ -139,7 +153,7 @@ def draft_rows(
                 remarks.append((name, _UNSTATED))
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
         if not attributes:
-            raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
+            return Draft(entries, [], remarks)
         sample = rows.sample(_RULES_SAMPLE)
         texts = {name: labels_of(sample[name], one) for name, one in attributes.items()}
         remarks += [
@@ -252,7 +266,7 @@ def _are_codes(profile: Profile) -> bool:
 def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if not profile.distinct:
         return {"type": "categorical", "categories": [""]}, ["it has no values; leave it out"]
-    remarks = [] if profile.distinct > 1 or profile.nullable else [_CONSTANT]
+    remarks = [] if profile.distinct > 1 or profile.nullable else [CONSTANT]
     found, doubts = draft_date(profile)
     if found is not None:
         return found, [*remarks, *doubts]

@@ -150,6 +150,18 @@ def is_known(name: str) -> bool:
     return any(_words(name) & set(names.split()) for names in known)
 
 
+_TIMES = re.compile(r"(?i)(^|[\W_])(time|timestamp|ts|epoch|unixtime|datetime)$|(?<=[a-z])Time(stamp)?$|_at$")
+_SECONDS = (10**8, 2**32)
+"""Seconds since 1970, of 1973 to 2106."""
+
+
+def are_times(name: str, least: float, most: float) -> bool:
+    """Whether numbers of this name and range are seconds since 1970, or thousandths or less of them."""
+    low, high = _SECONDS
+    known = any(low * unit <= least and most <= high * unit for unit in (1, 10**3, 10**6, 10**9))
+    return known and _TIMES.search(name) is not None
+
+
 _WRITTEN = (
     "nullable",
     "missing",

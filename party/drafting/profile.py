@@ -190,7 +190,9 @@ class Rows:
         source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
         rows = cls(source, connection, places)
         if not rows.count:
-            raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
+            raise DataError(
+                f"{source.name} has no rows, and nothing to draft from; add some, or take it away"
+            )
         return rows
 
     @cached_property

@@ -25,6 +25,7 @@ from ...common.data.attributes.unmodelled import (
 )
 from ...common.forms.notation import CURRENCIES, LARGEST_WHOLE, PLAIN
 from ...common.forms.spelling import CODES_OF_CURRENCIES
+from .known import are_times
 from .profile import Profile, is_absent
 
 FEW_TEXTS = 50
@@ -132,6 +133,8 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
         # Amounts of money may all differ, but no key has decimals; pandas writes 1.0 beside missing ones.
         whole = not any("." in text.removesuffix(".0") for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
+        if are_times(profile.name, float(profile.numbers.min()), float(profile.numbers.max())):
+            return None
         large = profile.numbers.min() > LARGEST_WHOLE
         named = large or NAMED.search(profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):

@@ -74,8 +74,9 @@ def links_of(data: Mapping[str, Source], relations: Relations) -> dict[str, Link
         parents = {parent for _, parent, _ in held}
         if len(parents) != 1:
             raise DataError(
-                f"relations of {name!r}: expected columns that hold the key of one parent, got those of "
-                f"{len(parents)}; a table belongs to one other, and may refer to those that are public"
+                f"relations of {name!r}: expected columns that hold the key of one parent, got "
+                f"{', '.join(map(repr, stated)) or 'none'}; a table belongs to one other: name in "
+                "public those that everybody may see, or take out the columns that refer to them"
             )
         (parent,) = parents
         columns = tuple((column, key) for column, _, key in held)

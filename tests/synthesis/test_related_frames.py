@@ -69,6 +69,10 @@ def test_keys_are_the_same_texts(read):
         (pd.Series([1, None], dtype="Int64"), ["1", None]),
         (pd.Series(["1", " 2 ", ""], dtype="category"), ["1", "2", None]),
         (pd.Series([1, True, "1", None], dtype=object), ["1", "True", "1", None]),
+        (
+            pd.Series(["1.0", "-7.00", "007.0", "1.50", "a1.0", ".0"]),
+            ["1", "-7", "007", "1.50", "a1.0", ".0"],
+        ),
     ],
 )
 def test_a_key_depends_on_its_cell_alone(keys, texts):

@@ -194,7 +194,7 @@ BAD = {
     "public and of people": ({"public": ["codes"]}, "expected tables that belong to no other, got 'codes'"),
     "two parents, one of people": (
         {"relations": RELATIONS | {"codes": {"stay": "stays", "code": "patients.id"}}},
-        "may refer to those that are public",
+        "got 'stay', 'code'; a table belongs to one other",
     ),
     "public key of no row": (
         {"data": patients() | {"wards": WARDS[:2]}, **OF_WARDS},
@@ -304,6 +304,47 @@ def test_the_keys_of_a_public_table_are_the_categories_of_the_column_that_refers
     expected = release(domain=listed, **options)
     for name, rows in expected.tables.items():
         assert found.tables[name].astype(str).equals(rows.astype(str))
+
+
+def test_a_row_above_has_each_key_of_a_public_table_once_where_nobody_has_one_twice():
+    """A domain of the rows need not list these keys."""
+    drug = [f"d{n}" for n in range(12)]
+    taken = pd.DataFrame({"id": np.repeat(range(200), 3), "dose": 1.0})
+    taken["drug"] = [drug[(one + 5 * number) % 12] for one in range(200) for number in range(3)]
+    found = dpmosaic.synthesize(
+        {"people": pd.DataFrame({"id": range(200)}), "taken": taken, "drugs": pd.DataFrame({"drug": drug})},
+        5.0,
+        relations={"taken": {"id": "people", "drug": "drugs"}},
+        public=["drugs"],
+        once={"taken": ["drug"]},
+        domain={"taken": {"dose": {"type": "numeric", "min": 0, "max": 2, "bins": 2}}},
+        mechanism="independent",
+        seed=1,
+    ).tables["taken"]
+    assert len(found) > 300
+    assert not found.duplicated(["id", "drug"]).any()
+
+
+def test_keys_of_files_that_missing_cells_gave_a_point_are_those_without(tmp_path):
+    """As pandas writes a column of whole numbers of which one is missing."""
+    people = pd.DataFrame({"id": range(1, 201), "sex": ["f", "m"] * 100})
+    stays = pd.DataFrame({"id": [None, *np.arange(1.0, 201)], "ward": [None, *np.arange(200.0) % 4]})
+    wards = pd.DataFrame({"ward": range(4), "beds": range(4)})
+    files = {"people": people, "stays": stays, "wards": wards}
+    for name, rows in files.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    found = dpmosaic.synthesize(
+        {name: tmp_path / f"{name}.csv" for name in files},
+        50.0,
+        relations={"stays": {"id": "people", "ward": "wards"}},
+        public=["wards"],
+        drop_incomplete=["stays"],
+        domain={"people": {"sex": ["f", "m"]}},
+        mechanism="independent",
+        seed=1,
+    ).tables["stays"]
+    assert 150 < len(found) < 250
+    assert {*found["ward"]} == {*range(4)}
 
 
 def test_without_a_domain_every_key_of_a_public_table_may_come(tmp_path):

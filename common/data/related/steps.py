@@ -214,20 +214,27 @@ class Steps:
         begins[unknown] = rng.choice(begins[known], unknown.sum()) if known.any() else 0
         least = np.full(len(starts), self._low) if low is None else np.maximum(low[starts], self._low)
         most = np.full(len(starts), self._high) if high is None else np.minimum(high[starts], self._high)
-        begin = _inside(self.firsts / self.unit, begins, rng) * self.unit
-        if self.since and begun is not None:
-            begin = begin + begun[starts]
-        begin = np.clip(begin, least, np.maximum(most, least))
+        origin = begun[starts] if self.since and begun is not None else np.zeros(len(starts))
+        firsts = self.firsts / self.unit
+        begin = _inside(firsts, begins, rng)
+        begin = _fitting(begin, firsts, begins, np.floor((most - origin) / self.unit), rng)
+        begin = np.clip(begin * self.unit + origin, least, np.maximum(most, least))
         # A parent without a span has any.
         none = spans == len(self.spans) - 1
         spans[none] = 0
         room = np.maximum(np.floor((most - begin) / self.unit), 0.0)
-        longest = np.where(none, np.inf, np.maximum(np.ceil(self.spans[spans + 1]) - 1, self.spans[spans]))
-        longest = np.minimum(longest, room)
-        shortest = np.minimum(self.spans[spans], longest)
+        low = self.spans[spans]
+        high = np.minimum(np.where(none, np.inf, np.maximum(np.ceil(self.spans[spans + 1]) - 1, low)), room)
+        drawn = _inside(self.spans, spans, rng)
+        fitting, lacks = _fitting(drawn, self.spans, spans, room, rng), (lengths > 1) & (low > room)
+        if not self.since:
+            # Rows that nothing binds to a beginning begin earlier.
+            earlier = np.where(lacks, np.minimum(drawn - fitting, np.floor((begin - least) / self.unit)), 0.0)
+            begin, fitting, room = begin - earlier * self.unit, fitting + earlier, room + earlier
+        low, high = (np.where(lacks, fitting, one) for one in (np.minimum(low, high), high))
         later = np.where(first, -1, codes - 1)
-        summed = summed_gaps(self.gaps, later, starts, (shortest, longest), room, rng)
-        found = np.repeat(begin, lengths) + summed * self.unit
+        found = summed_gaps(self.gaps, later, starts, (low, high), room, rng) * self.unit
+        found += np.repeat(begin, lengths)
         bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
         within: Numbers = np.clip(found, *bounds)
         return within
@@ -238,6 +245,27 @@ def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator
     width = np.maximum(np.round(np.diff(edges))[codes], 1)
     inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
     return inside
+
+
+def _fitting(
+    drawn: Numbers, edges: Numbers, codes: NDArray[np.integer], room: Numbers, rng: np.random.Generator
+) -> Numbers:
+    """Whole numbers that have room; those that have not lie in the last bin that has, in the part of it.
+
+    If they became what there is room for, many rows would lie on the last day.
+
+    Args:
+        drawn: from bins, shape (N,).
+        edges: of the bins.
+        codes: the bins, shape (N,).
+        room: what the numbers shall not exceed, shape (N,).
+        rng: draws numbers.
+    """
+    last = np.maximum(np.searchsorted(edges, room, "right") - 1, 0)
+    lowest = edges[np.minimum(codes, last)]
+    part = lowest + np.floor(rng.random(len(drawn)) * np.maximum(room - lowest + 1, 1))
+    found: Numbers = np.where(drawn <= room, drawn, np.minimum(part, room))
+    return found
 
 
 def in_units(when: Attribute) -> Attribute:

@@ -110,10 +110,12 @@ def _begin_stages(
         own.remove(steps.attribute.name)
     told = family.series_columns(name) if table.series and not table.alone else ()
     stages = [[one for one in own if (one in told) is first] for first in (True, False)]
+    # Sweeps change the first rows most, so these are not those of the first parents.
+    order = np.argsort(rng.permutation(held.parents)[held.parent], kind="stable")
     drawing: _Drawing | None = None
     for sources in filter(None, stages):
         if drawing is not None:
-            drawing.adjust()
+            drawing.adjust(order)
             held = drawing.rows
         later = set(own) - set(sources) if drawing is None else set()
         drawing = _Drawing.of(family, name, rows, held, model, sources, later, timed)
@@ -122,7 +124,7 @@ def _begin_stages(
     last, counted = drawing, {one.name for one in family.counted_attributes(name)}
 
     def finish() -> Rows:
-        last.adjust()
+        last.adjust(order)
         found = last.rows
         return replace(found, codes={one: codes for one, codes in found.codes.items() if one not in counted})
 
@@ -334,20 +336,29 @@ class _Drawing:
             for own, place in before.items():
                 self.codes[at, place] = self.columns[place].of(codes[:, own])
 
-    def adjust(self) -> None:
-        """Changes columns until pairs are as estimated."""
+    def adjust(self, order: NDArray[np.int64]) -> None:
+        """Changes columns until pairs are as estimated.
+
+        Args:
+            order: places of the rows, in that in which sweeps go through them.
+        """
         free = []
         for place in self.free:
             (low, high), (later, end) = self._bounds(place, False), self._bounds(place, True)
-            bounds = (np.where(self.first, *both).astype(np.int32) for both in ((low, later), (high, end)))
+            first = self.first[order]
+            bounds = (np.where(first, *both).astype(np.int32) for both in ((low, later), (high, end)))
             before = self.before.get(place, -1)
             groups = np.arange(self.sizes[place])
             groups = groups if before < 0 else self.columns[before].of(groups)
             free.append(Free(place, before, groups, *bounds))
         pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
+        codes, weights = np.ascontiguousarray(self.codes[order]), self.weights[order]
+        places = np.append(np.argsort(order), -1)
+        following = places[self.next[order]]
         for _ in range(_PEOPLE_SWEEPS):
-            if not sweep(self.codes, self.weights, self.next, free, pairs):
-                return
+            if not sweep(codes, weights, following, free, pairs):
+                break
+        self.codes[order] = codes
 
     def _counts(self, a: int, b: int) -> Numbers:
         cells = self.codes[:, a].astype(np.int64) * self.sizes[b] + self.codes[:, b]

@@ -88,9 +88,10 @@ def _map(values: Numbers, held: Rows, table: Kin, quantiles: Quantiles, bounds: 
         np.full(len(starts), end) if bound is None else np.clip(bound[starts], low, high)
         for bound, end in zip(bounds, (low, high), strict=True)
     )
-    # Rows that reach a bound do not pass it.
-    room = np.minimum(least - values[starts], 0.0), np.maximum(most - values[ends], 0.0)
-    found: Numbers = values + np.repeat(np.clip(further, *room), numbers)
+    # Rows that would pass a bound stay: if they went up to it, many would lie there.
+    first, last = values[starts] + further, values[ends] + further
+    inside = (np.minimum(least, values[starts]) <= first) & (last <= np.maximum(most, values[ends]))
+    found: Numbers = values + np.repeat(np.where(inside, further, 0.0), numbers)
     return found
 
 

@@ -124,7 +124,7 @@ class Courses:
     Attributes:
         rising: columns of which no row has less than the one before = their categories in order; none of
             numbers.
-        once: columns of categories of which no two rows of a row above have the same.
+        once: columns of categories, keys or the order of which no two rows of a row above have the same.
         same: columns that are the same in all rows of a row above.
     """
 
@@ -133,16 +133,19 @@ class Courses:
     same: tuple[str, ...]
 
 
-def courses_of(found: Related, attributes: Mapping[str, Attribute], ordered: bool) -> Courses:
+def courses_of(
+    found: Related, attributes: Mapping[str, Attribute], ordered: bool, others: Sequence[str] = ()
+) -> Courses:
     """The columns that rise, and those that have each value once.
 
     Args:
         found: rows in their order.
         attributes: their columns as drafted.
         ordered: whether the order means something.
+        others: columns that may have each value once: the order, and keys of tables that are not above.
     """
     rising: dict[str, tuple[Any, ...]] = {}
-    once, same = [], []
+    once, same = [name for name in others if found.is_once(_places(found.cells[name]))], []
     for name, attribute in attributes.items():
         if can_rise(attribute) and found.is_same(name):
             same.append(name)
@@ -169,6 +172,12 @@ def with_categories(entries: Mapping[str, Any], found: Courses) -> dict[str, Any
             held = entries[name] if isinstance(entries[name], Mapping) else {"type": "categorical"}
             changed[name] = {**held, "categories": [*categories]}
     return changed
+
+
+def _places(cells: NDArray[np.object_]) -> NDArray[np.int64]:
+    """A number of each different cell, shape (N,)."""
+    found: NDArray[np.int64] = np.unique([str(cell) for cell in cells], return_inverse=True)[1]
+    return found
 
 
 def _codes(attribute: CategoricalAttribute, cells: NDArray[np.object_]) -> tuple[NDArray[np.int64], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import product
 from typing import Any
 
 from ....common.data.attributes.dates import BinnedTimes
@@ -15,6 +16,12 @@ from .courses import Related
 _AGREEING = 0.999
 """Share of the rows in which a column is what it seems to be."""
 
+_MOST_COMMON = 0.9
+"""The share of its commonest cell up to which a column of another name is not the same by chance."""
+
+_MANY_PAIRS, _MANY_PAIRS_SAMPLE = 400, 100_000
+"""More pairs of columns than these are compared in so many rows alone."""
+
 Line = Sequence[tuple[str, FileSource, str, str]]
 """The tables to which rows belong, the nearest first: name, source, key, and column of the next one's key."""
 
@@ -24,37 +31,70 @@ def repeats_of(
 ) -> Iterator[tuple[str, str]]:
     """Columns that are the same in a table above in nearly all rows, each with the nearest such table.
 
+    Those of another name there are told from what is the same by chance, such as what nearly all rows say.
+
     Args:
         source: of the table.
         foreign: its column that holds the key of the first table above.
         line: the tables above.
-        columns: those that may repeat one of the same name.
+        columns: those that may repeat one.
     """
-    for column in columns:
+    left = [*columns]
+    for named_alike in (True, False):
         for above, (name, other, key, _) in enumerate(line):
             # The key of the nearest table is named by what the table belongs to.
-            held = column in other.columns() and (above or column != key)
-            if held and _share_of_equals(source, foreign, line[: above + 1], column) >= _AGREEING:
-                yield column, name
-                break
+            held = [one for one in other.columns() if above or one != key]
+            pairs = [(one, of) for one, of in product(left, held) if (one == of) == named_alike]
+            for (column, of), (share, common) in zip(
+                pairs, _shares_of_equals(source, foreign, line[: above + 1], pairs), strict=True
+            ):
+                if column in left and share >= _AGREEING and (named_alike or common <= _MOST_COMMON):
+                    left.remove(column)
+                    yield column, name if named_alike else f"{name}.{of}"
 
 
-def _share_of_equals(source: FileSource, foreign: str, line: Line, column: str) -> float:
-    """The share of rows with a row above in which a column is the same there."""
+def _shares_of_equals(
+    source: FileSource, foreign: str, line: Line, pairs: Sequence[tuple[str, str]]
+) -> list[tuple[float, float]]:
+    """The shares of rows with a row above in which columns are the same there, and of their commonest cells.
+
+    Args:
+        source: of the table.
+        foreign: its column that holds the key of the first table above.
+        line: the tables above; the columns are those of the last one.
+        pairs: columns of the table, and of that above.
+    """
+    if not pairs:
+        return []
     joins, before = [], _cell(source, foreign)
+    rows = f"(SELECT * FROM file LIMIT {_MANY_PAIRS_SAMPLE}) AS file" if len(pairs) > _MANY_PAIRS else "file"
+    own, above = ([*dict.fromkeys(side)] for side in zip(*pairs, strict=True))
     with closing(source.connect()) as connection:
         for place, (_, other, key, next_key) in enumerate(line):
-            value = column if place == len(line) - 1 else next_key
+            last = place == len(line) - 1
+            values = above if last else [next_key]
+            cells = ", ".join(f"{_cell(other, one)} AS v{number}" for number, one in enumerate(values))
             with closing(other.connect()) as others:
-                cells = other.query(
-                    others, f"SELECT {_cell(other, key)} AS k, {_cell(other, value)} AS v FROM file"
-                )
-            connection.register(f"above{place}", dict(cells))
+                found = other.query(others, f"SELECT {_cell(other, key)} AS k, {cells} FROM file")
+            connection.register(f"above{place}", dict(found))
             joins.append(f"JOIN above{place} ON {before} = above{place}.k")
-            before = f"above{place}.v"
-        same = f"avg((({_cell(source, column)}) IS NOT DISTINCT FROM {before})::INTEGER)"
-        found = source.query(connection, f"SELECT coalesce({same}, 0) AS n FROM file {' '.join(joins)}")
-    return float(found["n"][0])
+            before = f"above{place}.v0"
+        at = f"above{len(line) - 1}.v"
+        same = ", ".join(
+            f"coalesce(avg((({_cell(source, one)}) IS NOT DISTINCT FROM {at}{above.index(of)})::INTEGER), 0) "
+            f"AS p{number}"
+            for number, (one, of) in enumerate(pairs)
+        )
+        shares = source.query(connection, f"SELECT {same} FROM {rows} {' '.join(joins)}")
+        common = {
+            one: source.query(
+                connection,
+                "SELECT coalesce(max(n) / sum(n), 1) AS n FROM (SELECT count(*) AS n FROM file GROUP BY "
+                f"{_cell(source, one)})",
+            )["n"][0]
+            for one in own
+        }
+    return [(float(shares[f"p{number}"][0]), float(common[one])) for number, (one, _) in enumerate(pairs)]
 
 
 def _cell(source: FileSource, column: str) -> str:

@@ -108,6 +108,12 @@ def test_a_class_far_above_the_others_needs_more_people_than_the_next_ones():
     assert sum(most >= 2048 for most in far) < 40
 
 
+def test_people_who_all_have_about_as_many_rows_are_seen_together():
+    """300 devices of 20 to 79 rows, of which the noise hides each class alone in one of eight releases."""
+    numbers, rho = np.random.default_rng(0).integers(20, 80, 300), 1 / (2 * 30**2)
+    assert sum(found(numbers, rho, seed)[0].maximum < 64 for seed in range(100)) <= 4
+
+
 def test_costs_its_budget_at_most():
     _, accountant = found([1, 2], 0.25)
     assert accountant.spent <= Fraction(0.25)

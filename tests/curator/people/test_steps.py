@@ -114,6 +114,26 @@ def test_dates_do_not_pile_up_at_the_bounds(steps):
     assert (found == 3650).mean() < 0.001
 
 
+@pytest.mark.parametrize("since", [False, True])
+def test_spans_and_first_rows_that_have_no_room_do_not_pile_up_at_the_end(since):
+    """Half of the parents begin late, which where their rows lie does not know."""
+    rng, parents = np.random.default_rng(4), 2_000
+    steps = Steps(NumericAttribute("day", 0, 3650, 73, integer=True), since=since)
+    parent = np.repeat(np.arange(parents), np.tile([1, 3], parents // 2))
+    first = np.append(True, parent[1:] != parent[:-1])
+    begun = np.where(rng.random(parents) < 0.5, 0, 2400).astype(float)[parent]
+    high = np.full(parents, 3600.0)[parent]
+    firsts = np.searchsorted(steps.firsts, rng.integers(0, 2000, parents), "right") - 1
+    spans = rng.integers(8, len(steps.spans) - 8, parents)
+    codes = np.where(first, 0, rng.integers(1, len(steps.attribute.categories), len(parent)))
+    at = (firsts[parent], spans[parent])
+    low = begun if since else None
+    found = steps.values(codes, first, at, np.random.default_rng(5), low, high, begun if since else None)
+    assert found.max() <= 3600
+    assert (found > 3300).mean() > 0.01
+    assert (found == 3600).mean() < 0.02
+
+
 def test_a_parent_without_places_has_rows_somewhere(steps):
     none = tuple(np.full(4, len(one.categories) - 1) for one in steps.places("visits"))
     first = np.array([True, False, True, False])

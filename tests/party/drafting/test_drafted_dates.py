@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import dpmosaic
 from dpmosaic.common.data.attributes.moments import format_time
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.domain_files.reading import read_entry
@@ -321,3 +322,14 @@ def test_times_on_a_grid_stay_on_it(tmp_path, unit):
     assert draft(tmp_path, *(f"{time:%d.%m.%Y %H:%M:%S}" for time in times))["granularity"] == unit
     if name != "hours":
         assert draft(tmp_path, *(f"{time:%H:%M:%S}" for time in times))["granularity"] == unit
+
+
+@pytest.mark.parametrize("text", ["2006-02-15", "2006-02-15 04:57:20", "15.02.2006"])
+def test_a_time_that_is_the_same_in_all_rows_comes_back_as_it_is(tmp_path, text):
+    path = tmp_path / "rows.csv"
+    pd.DataFrame({"dumped": [text] * 900, "a": [0, 1, 2] * 300}).to_csv(path, index=False)
+    drafted = draft_file(path)
+    assert len(drafted.entries["dumped"]["atoms"]) == 1
+    found = dpmosaic.synthesize(path, 1.0, domain=drafted.domain, seed=1).table["dumped"]
+    assert (found.astype(str).str.slice(0, 10) == found.astype(str).str.slice(0, 10).mode()[0]).mean() > 0.95
+    assert found.nunique() < 20

@@ -12,7 +12,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.drafting.following import Around
-from dpmosaic.party.drafting.related.relations import Link, draft_folder, save_folder
+from dpmosaic.party.drafting.related.links import Link
+from dpmosaic.party.drafting.related.relations import draft_folder, save_folder
 from dpmosaic.simulations.tables.frames import read_domain
 from dpmosaic.synthesis.relations_file import read_relations
 
@@ -323,6 +324,39 @@ def test_columns_that_are_the_same_in_a_row_above_repeat_it(folder):
     assert drafted["codes"].repeats == {"patient_id": "stays", "sex": "stays", "born": "stays"}
     assert [*drafted["codes"].draft.entries] == ["code"]
     assert 'repeats = { patient_id = "stays"' in drafted["codes"].section()
+
+
+def test_columns_repeat_those_of_another_name_above_if_not_by_chance(folder):
+    """What ships to is where the customer lives; two columns that nearly always say no are two things."""
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"patient_id": range(90), "city": rng.choice(list("abcd"), 90), "dead": "no"})
+    stays = pd.DataFrame({"stay_id": range(200, 400), "patient_id": rng.integers(0, 90, 200)})
+    stays["ship city"] = people["city"].to_numpy()[stays["patient_id"]]
+    stays["paid"], stays["town"] = "no", rng.choice(list("abcd"), 200)
+    codes = pd.DataFrame({"stay_id": rng.integers(200, 400, 300)})
+    codes["place"] = stays["ship city"].to_numpy()[codes["stay_id"] - 200]
+    for name, rows in {"patients": people, "stays": stays, "codes": codes}.items():
+        rows.to_csv(folder / f"{name}.csv", index=False)
+    drafted = draft_folder(folder)
+    assert {one.name: one.repeats for one in drafted} == {
+        "patients": {},
+        "stays": {"ship city": "patients.city"},
+        "codes": {"place": "stays.ship city"},
+    }
+    stated = read_relations(save_folder(drafted, folder / "drafts"), folder)
+    tables = {one.name: pd.read_csv(folder / one.file) for one in drafted}
+    found = dpmosaic.synthesize(
+        tables,
+        20.0,
+        relations=stated.relations,
+        repeats={one.name: one.repeats for one in drafted if one.repeats},
+        domain=dict(stated.domains),
+        mechanism="independent",
+        seed=1,
+    ).tables
+    joined = found["codes"].merge(found["stays"], on="stay_id").merge(found["patients"], on="patient_id")
+    assert len(joined) > 100
+    assert (joined["place"] == joined["city"]).all()
 
 
 def test_suggestions_of_a_table_are_kept_and_name_no_key(folder, tmp_path):
