@@ -115,19 +115,16 @@ class Mailbox:
         return found
 
     def take(self, bundle: Bundle) -> Path:
-        """Puts an answer into the inbox; returns where it is.
+        """Puts an answer into the inbox, unless it was there already; returns where it is.
 
         Raises:
-            ProtocolError: it answers no bundle of this release, was altered, cut, or written by another, or
-                refuses for what the release stopped before.
+            ProtocolError: it answers no bundle of this release, or was altered, cut, or written by another.
         """
         number, answer = bundle.header.number, self._open(bundle)
-        if answer.refusal is not None and self._entries()[number - 1] is None:
-            raise ProtocolError(
-                f"expected a new answer of {self.party!r}, got a refusal that was taken in before; resume "
-                "the release, and answer the file that it writes"
-            )
         path = self._got_at(number)
+        if answer.refusal is not None and self._entries()[number - 1] is None:
+            # The release stopped for this refusal, and may have been resumed since.
+            return path
         if path.exists() and self._open(Bundle.read(read_private(path))).refusal is None:
             # A party that has closed the release refuses what it answered before.
             return path
