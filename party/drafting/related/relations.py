@@ -25,7 +25,7 @@ from .names import is_of_people
 _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
     "# the table above they lie, and which columns follow from it. Review it.\n"
-    "# A table belongs to the one nearest to it; one table, that of people, belongs to none.\n"
+    "# A table belongs to the one nearest to it; that of people belongs to none, and others may be public.\n"
 )
 
 
