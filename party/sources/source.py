@@ -36,6 +36,8 @@ from .sql import quote, quoted_file
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet", *OTHER_SUFFIXES)
 
+_DATABASES = (".db", ".duckdb", ".sqlite", ".sqlite3")
+
 _HELD_BYTES = 1 << 24
 """Size of a CSV up to which DuckDB holds its texts in memory."""
 
@@ -246,6 +248,11 @@ class FileSource(Scanned):
     def __post_init__(self) -> None:
         if not self.path.is_file():
             raise DataError(f"expected a file at {self.path}, found none; fix the path")
+        if self.path.suffix.lower() in _DATABASES:
+            raise DataError(
+                f"expected a table or a folder of tables, got the database {self.path.name}; write its "
+                "tables into one folder, in DuckDB by COPY patients TO 'folder/patients.parquet'"
+            )
         if not suffix_of(self.path):
             raise DataError(
                 f"expected {self.path.name} to end in one of {', '.join(SUFFIXES)}; convert the file, or "

@@ -29,7 +29,7 @@ _HEAD = (
     "# Drafted from private rows: which column is whose key, by which one rows are in order, by which of\n"
     "# the table above they lie, and which columns follow from it. Review it: a release is marked as not\n"
     "# private until `reviewed = false` is taken out of each table.\n"
-    "# A table belongs to the one nearest to it; one table, that of people, belongs to none.\n"
+    "# A table belongs to the one nearest to it; that of people belongs to none, and others may be public.\n"
 )
 
 

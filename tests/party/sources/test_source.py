@@ -284,6 +284,8 @@ def test_a_missing_file_and_an_unknown_kind_are_refused(tmp_path):
         open_source(str(tmp_path))
     with pytest.raises(DataError, match=r"expected rows\.ods to end in one of \.csv, \.csv\.gz"):
         write(tmp_path / "rows.ods", "")
+    with pytest.raises(DataError, match=r"got the database rows\.sqlite; write its tables into one folder"):
+        write(tmp_path / "rows.sqlite", "")
 
 
 def test_reading_leaves_nothing_on_disk(tmp_path, monkeypatch):
