@@ -22,6 +22,7 @@ from scipy.stats import chi2_contingency, mannwhitneyu, ttest_ind
 from statsmodels.duration.survfunc import survdiff
 
 import dpmosaic
+from dpmosaic.common.errors import DataError
 from dpmosaic.curator.analysis.release import Release
 
 LEVEL = 0.05
@@ -58,22 +59,25 @@ def trial(rows: int, seed: int) -> pd.DataFrame:
 
 
 def private(release: Release, group: str) -> Mapping[str, float]:
-    """The p-value of each test by a release; NaN if it is refused."""
+    """The p-value of each test by a release; NaN if it is refused, or if the release has one group alone."""
     between = (group, *GROUPS[group])
     event, adjust = ("dead", "yes"), ["severity", "age"]
+
+    def p_value(*asked: str, **options: object) -> float:
+        try:
+            return release.test(*asked, **options).p_value
+        except DataError:
+            return float("nan")
+
     return {
-        "t": release.test("t", "score", between=between).p_value,
-        "Mann-Whitney": release.test("mann-whitney", "score", between=between).p_value,
-        "chi-square": release.test("chi-square", "severity", group).p_value,
-        "log-rank": release.test("log-rank", "months", event=event, between=between).p_value,
-        "linear": release.test("coefficients", f"score ~ severity + {group}", term=group).p_value,
-        "logistic": release.test(
-            "coefficients", f"dead ~ severity + {group}", term=group, logistic=True
-        ).p_value,
-        "effect, regression": release.test("effect", "score", between=between, adjust=adjust).p_value,
-        "effect, weighting": release.test(
-            "effect", "score", between=between, adjust=adjust, by="weighting"
-        ).p_value,
+        "t": p_value("t", "score", between=between),
+        "Mann-Whitney": p_value("mann-whitney", "score", between=between),
+        "chi-square": p_value("chi-square", "severity", group),
+        "log-rank": p_value("log-rank", "months", event=event, between=between),
+        "linear": p_value("coefficients", f"score ~ severity + {group}", term=group),
+        "logistic": p_value("coefficients", f"dead ~ severity + {group}", term=group, logistic=True),
+        "effect, regression": p_value("effect", "score", between=between, adjust=adjust),
+        "effect, weighting": p_value("effect", "score", between=between, adjust=adjust, by="weighting"),
     }
 
 
