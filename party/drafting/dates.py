@@ -71,6 +71,9 @@ _LEAST_USUAL = 0.1
 """Share of the rows whose years have to be usual ones; others may be such as 9999."""
 
 
+_BESIDE = 0.02
+"""Times are near to the others that lie at most this part of their range from them."""
+
 _FEW_TIMES = 10
 """Fewer different times may be such as 10:15 and 12:30 by chance."""
 
@@ -325,7 +328,9 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
     usual = np.array([is_usual(time) for time in known])
     spread = ~own if (~own & usual).any() else usual
     low, high = likely_range((seconds[spread], counts[spread]))
-    near = usual & (seconds >= low) & (seconds <= high)
+    # One that many have, at an end, such as a first day of a month, is a date like the others.
+    beside = _BESIDE * (high - low)
+    near = usual & (seconds >= low - beside) & (seconds <= high + beside)
     years = [time.year for time, kept in zip(known, near, strict=True) if kept]
     entry: dict[str, Any] = {
         "type": "timestamp" if reading.timed else "date",

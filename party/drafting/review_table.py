@@ -254,5 +254,5 @@ def _rhythm(entry: Mapping[str, Any]) -> str:
 
 _NAMED = {
     **{"multiple_of": "multiples", "atoms": "frequent values", "rounded": "how round they are"},
-    "rhythm": "how frequent days of the week, hours and minutes are",
+    "rhythm": "how frequent days of months and weeks, hours, minutes and gaps are",
 }

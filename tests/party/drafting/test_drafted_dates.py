@@ -333,3 +333,11 @@ def test_a_time_that_is_the_same_in_all_rows_comes_back_as_it_is(tmp_path, text)
     found = dpmosaic.synthesize(path, 1.0, domain=drafted.domain, seed=1).table["dumped"]
     assert (found.astype(str).str.slice(0, 10) == found.astype(str).str.slice(0, 10).mode()[0]).mean() > 0.95
     assert found.nunique() < 20
+
+
+def test_a_first_day_of_a_month_at_an_end_is_a_date_like_the_others(tmp_path):
+    """Though it has many times as many rows as the days beside it."""
+    days = pd.date_range("2020-01-01", "2022-12-31")
+    found = draft(tmp_path, *days.repeat([30 if day == 1 else 1 for day in days.day]).strftime("%Y-%m-%d"))
+    assert "atoms" not in found
+    assert found["rhythm"]["monthdays"].keys() == {"1"}
