@@ -1,4 +1,4 @@
-"""Suggests rules that private rows keep: dependencies, impossible combinations, inequalities and sums."""
+"""Suggests rules that private rows keep: dependencies, impossible combinations, inequalities, totals."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.rules.order import Product, Sum
+from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.plain import plain
 from ...common.data.values import text_of
 
@@ -41,6 +44,9 @@ _MOST_RULED_COLUMNS = 200
 
 _MOST_SUMMED = 50
 """Sums are looked for among so many columns of numbers, whose triples are more."""
+
+_HEAD, _SAYING = 1_000, 0.01
+"""Totals are looked for in so many first rows; so many numbers of a factor are neither 0 nor 1."""
 
 _ROOM_BEYOND, _NICE = 1.25, (1.0, 2.0, 5.0, 10.0)
 """Limits of numbers are so many times beyond what rows hold, and one of these times a power of ten."""
@@ -107,12 +113,15 @@ def suggested_rules(
         name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
     }
     labels = {name: labels[name] for name in attributes if name not in numbers}
-    sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
+    factors = {
+        name: found for name, a in attributes.items() if (found := _factor(a, cells[name])) is not None
+    }
+    totals = [*_totals(Sum, numbers), *_totals(Product, factors)]
     determined = list(_dependencies(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     doubled = {name for name, _ in equivalent_columns(labels)}
     labels = {name: one for name, one in labels.items() if name not in doubled}
-    summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
+    summed = {name for rule in totals for name in (rule.get("sum", ""), *rule["of"]) if "sum" in rule}
     return [
         *determined[:_MOST_RULES],
         *_impossible_categories(labels, explained),
@@ -120,7 +129,7 @@ def suggested_rules(
         *_limits({name: found for name, found in numbers.items() if _is_plain(attributes[name])}, labels),
         *_missing_when(labels, numbers),
         *_at_most({name: found for name, found in numbers.items() if name not in summed}),
-        *sums[:_MOST_RULES],
+        *totals[:_MOST_RULES],
     ]
 
 
@@ -179,6 +188,20 @@ def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
         found[np.isnat(times)] = np.nan
         return found
     return None
+
+
+def _factor(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
+    """Numbers, also of categories that are numbers; None for other kinds, or if nearly all are 0 or 1."""
+    if isinstance(attribute, CategoricalAttribute):
+        if not all(isinstance(one, (int, float)) for one in attribute.categories if one not in ("", None)):
+            return None
+        found = as_numbers(plain(attribute, cells))
+    elif isinstance(attribute, NumericAttribute) and not attribute.texts:
+        found = attribute.numbers(cells)
+    else:
+        return None
+    known = found[~np.isnan(found)]
+    return found if len(known) and (~np.isin(known, (0.0, 1.0))).mean() >= _SAYING else None
 
 
 def _dependencies(labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
@@ -338,19 +361,24 @@ def _at_most(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
         yield {"at_most": [name, other]}
 
 
-def _sums(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
-    """Columns that are the sum of two others."""
+def _totals(kind: type[Sum], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
+    """Columns that are the sum or the product of two others, this rounded."""
+    numbers = dict(islice(numbers.items(), _MOST_SUMMED))
+    heads = {name: found[:_HEAD] for name, found in numbers.items()}
     for first, second in combinations(numbers, 2):
+        parts = kind.of_parts(np.stack([heads[first], heads[second]]))
         for total in numbers:
-            if total in (first, second):
+            far = np.abs(parts - heads[total])
+            known = ~np.isnan(far)
+            # A product may be rounded to a whole number.
+            near = far[known] <= 0.5 + 1e-9 * np.abs(parts[known])
+            if total in (first, second) or not near.size or near.mean() < 0.9:
                 continue
-            parts = numbers[first] + numbers[second]
-            both = ~(np.isnan(parts) | np.isnan(numbers[total]))
-            added, whole = parts[both], numbers[total][both]
-            if len(added) < LEAST_ROWS or min(np.ptp(numbers[n][both]) for n in (first, second, total)) == 0:
+            rule = kind(total, (first, second))
+            columns = np.stack([numbers[name] for name in rule.columns])
+            columns = columns[:, ~np.isnan(columns).any(axis=0)]
+            if columns.shape[1] < LEAST_ROWS or np.ptp(columns, axis=1).min() == 0:
                 continue
-            if not np.isclose(added[:LEAST_ROWS], whole[:LEAST_ROWS], rtol=1e-9, atol=1e-9).mean() >= 0.9:
-                continue
-            used = min((numbers[n][both] != 0).mean() for n in (first, second))
-            if used >= 0.01 and np.isclose(added, whole, rtol=1e-9, atol=1e-9).mean() >= _SHARE_KEEPING:
-                yield {"sum": total, "of": [first, second]}
+            kept = ~rule.broken(dict(zip(rule.columns, columns, strict=True)))
+            if kept.mean() >= _SHARE_KEEPING and (columns[1:] != 0).mean(axis=1).min() >= 0.01:
+                yield rule.to_json()

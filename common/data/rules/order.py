@@ -1,4 +1,4 @@
-"""Inequalities and sums of numbers and dates."""
+"""Inequalities, sums and products of numbers and dates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError
 from ...later import np
 from ..attributes.dates import GapAttribute
-from .plain import extent, numbers, on_lattice
+from .plain import extent, nearest_unit, numbers, on_lattice, round_to_unit, unit_of
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SUM_ROUNDING = 1e-9
 """Largest difference of a sum, relative to its parts, that is taken as rounding."""
+
+_MOST_DECIMALS = 6
+"""Numbers of more decimals are not taken as rounded."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +90,24 @@ class Sum(Rule):
         check_columns(domain, self.columns, 3)
         check_numbers(domain, self.columns)
 
+    @staticmethod
+    def of_parts(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The totals of parts of shape (parts, N), shape (N,)."""
+        found: NDArray[np.float64] = parts.sum(axis=0)
+        return found
+
+    def rounded(self, domain: Domain, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Totals of parts as the column may hold them."""
+        return round_to_unit(domain[self.total], totals)
+
     def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
         """See `Rule.forbids`."""
-        low, high = self._reach_of_sums(domain, codes)
+        low, high = self._reach(domain, codes)
         total = extent(domain[self.total])[codes[self.total]]
         # Between bins of any numbers there is no room for differences of rounding.
         exact = all(on_lattice(domain[name]) for name in self.columns)
         slack = (SUM_ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
+        slack = slack + self._unit_of_total(domain) / 2
         found: Mask = (total[..., 1] < low - slack) | (total[..., 0] > high + slack)
         return found
 
@@ -110,7 +124,7 @@ class Sum(Rule):
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """The total's code, moved to the nearest that the parts can add up to."""
-        low, high = self._reach_of_sums(domain, codes)
+        low, high = self._reach(domain, codes)
         reached = extent(domain[self.total])
         numbered = np.flatnonzero(~np.isnan(reached[:, 0]))
         first = np.minimum(np.searchsorted(reached[numbered, 1], low), len(numbered) - 1)
@@ -120,16 +134,72 @@ class Sum(Rule):
         missing = np.isnan(low) | np.isnan(reached[now, 0])
         return {self.total: np.where(missing, now, nearest)}
 
-    def _reach_of_sums(
+    def _unit_of_total(self, domain: Domain) -> float:
+        """To what totals are rounded; 0 if they are not."""
+        return 0.0
+
+    def _reach(
         self, domain: Domain, codes: Mapping[str, Codes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The least and the largest sum of the parts; NaN if one is missing."""
+        """The least and the largest total of the parts; NaN if one is missing."""
         shape = np.broadcast_shapes(*(codes[name].shape for name in self.addends))
         low, high = np.zeros(shape), np.zeros(shape)
         for name in self.addends:
             reached = extent(domain[name])[codes[name]]
             low, high = low + reached[..., 0], high + reached[..., 1]
         return low, high
+
+
+@dataclass(frozen=True)
+class Product(Sum):
+    """A column that is the product of others, rounded as the column is; otherwise as `Sum`.
+
+    In a domain file: `{"product": "amount", "of": ["quantity", "price"]}`.
+    """
+
+    @staticmethod
+    def of_parts(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The products of parts of shape (parts, N), shape (N,)."""
+        found: NDArray[np.float64] = parts.prod(axis=0)
+        return found
+
+    def rounded(self, domain: Domain, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Products to the nearest multiple of the column's unit."""
+        return nearest_unit(domain[self.total], totals)
+
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+        """See `Rule.broken`; products are rounded to as many decimals as any of the column has."""
+        total = numbers(columns[self.total])
+        found = self.of_parts(np.stack([numbers(columns[name]) for name in self.addends]))
+        unit = _last_decimal(total[~np.isnan(total)])
+        result: Mask = np.abs(total - found) > (0.5 + 1e-6) * unit + SUM_ROUNDING * np.abs(found)
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Rule.to_json`."""
+        return {"product": self.total, "of": list(self.addends)}
+
+    def _unit_of_total(self, domain: Domain) -> float:
+        return unit_of(domain[self.total])
+
+    def _reach(
+        self, domain: Domain, codes: Mapping[str, Codes]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        shape = np.broadcast_shapes(*(codes[name].shape for name in self.addends))
+        low, high = np.ones(shape), np.ones(shape)
+        for name in self.addends:
+            reached = extent(domain[name])[codes[name]]
+            ends = np.stack([one * reached[..., side] for one in (low, high) for side in (0, 1)])
+            low, high = ends.min(axis=0), ends.max(axis=0)
+        return low, high
+
+
+def _last_decimal(found: NDArray[np.float64]) -> float:
+    """The unit of the last decimal that any of some numbers has; 0 if they have many."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        if np.allclose(found, np.round(found, decimals), rtol=1e-12, atol=1e-9):
+            return float(10.0**-decimals)
+    return 0.0
 
 
 def check_numbers(domain: Domain, names: tuple[str, ...]) -> None:

@@ -121,6 +121,21 @@ def round_to_unit(attribute: Attribute, numbers: Array) -> Array:
     return np.where(held, lattice.values(lattice.nearest(np.where(held, numbers, 0.0))), numbers)
 
 
+def nearest_unit(attribute: Attribute, numbers: Array) -> Array:
+    """For each number the nearest multiple of the unit; itself if there is none."""
+    lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
+    if lattice is None:
+        return numbers
+    known = ~np.isnan(numbers)
+    return np.where(known, lattice.values(lattice.nearest(np.where(known, numbers, 0.0))), np.nan)
+
+
+def unit_of(attribute: Attribute) -> float:
+    """What the numbers of an attribute are multiples of; 0 if of nothing."""
+    lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
+    return 0.0 if lattice is None else float(lattice.unit)
+
+
 def not_below(attribute: Attribute, numbers: Array) -> Array:
     """For each number the least multiple of the unit that is not below it."""
     lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None

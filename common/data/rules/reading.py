@@ -9,7 +9,7 @@ from ...errors import DataError
 from ..values import text_of
 from .determines import Determines
 from .impossible import Impossible, NullWhen, read_conditions
-from .order import AtMost, Sum
+from .order import AtMost, Product, Sum
 from .rule import Rule
 from .rule_form import RULE
 
@@ -32,6 +32,7 @@ def read_rule(form: object) -> Rule:
         form: one of `{"impossible": {column: condition, ...}}`,
             `{"determines": {"from": column, "to": column}, "map": {value: value}}` ("map" optional),
             `{"at_most": [columns]}`, `{"sum": column, "of": [columns]}`,
+            `{"product": column, "of": [columns]}`,
             `{"null": column, "when": {column: condition}, "only": true}` ("only" optional).
 
     Raises:
@@ -52,11 +53,13 @@ def read_rule(form: object) -> Rule:
             return AtMost(tuple(names))
         case {"sum": str(total), "of": [*parts]} if fits:
             return Sum(total, tuple(parts))
+        case {"product": str(total), "of": [*parts]} if fits:
+            return Product(total, tuple(parts))
         case {"null": str(column), "when": conditions, **rest} if fits or not rest:
             return NullWhen(column, read_conditions(conditions), rest.get("only") is True)
     raise DataError(
-        'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or '
-        '"null" with "when"; fix the rule'
+        'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" or "product" '
+        'with "of", or "null" with "when"; fix the rule'
     )
 
 

@@ -28,6 +28,7 @@ RULE = Either(
         ),
         Table({"at_most": _COLUMNS}),
         Table({"sum": _COLUMN, "of": _COLUMNS}),
+        Table({"product": _COLUMN, "of": _COLUMNS}),
         Table({"null": _COLUMN, "when": Key(_CONDITIONS, required=True), "only": Key(Truth())}),
     )
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...later import np
 from .order import SUM_ROUNDING, AtMost, Sum
-from .plain import extent, not_below, numbers, plain, round_to_unit, with_numbers
+from .plain import extent, not_below, numbers, plain, with_numbers
 from .rule import Codes, Mask, components
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def drawn_together(
     values: Mapping[str, NDArray[Any]],
     draw: Callable[[str, NDArray[np.int64]], NDArray[Any]],
 ) -> Values:
-    """Values that break no inequality and no sum of the domain.
+    """Values that break no inequality, no sum and no product of the domain.
 
     Values of a row that breaks one are drawn again, so that they are distributed as before, given the rule.
     What still breaks an inequality gets the least values that do not. A total is the sum of its parts; if
@@ -76,15 +76,15 @@ def _replace_values(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray
 def _set_totals(
     domain: Domain, codes: Mapping[str, Codes], values: Values, rules: Sequence[AtMost | Sum]
 ) -> Mask:
-    """Sets totals to the sums of parts; returns the rows with a total outside its bin."""
+    """Sets totals to those of their parts; returns the rows with a total outside its bin."""
     outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
     for rule in rules:
         if not isinstance(rule, Sum):
             continue
         found = _plain(domain, values, rule.columns)
-        total = np.sum([numbers(found[part]) for part in rule.addends], axis=0)
+        total = rule.of_parts(np.stack([numbers(found[part]) for part in rule.addends]))
         known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
-        total = round_to_unit(domain[rule.total], total)
+        total = rule.rounded(domain, total)
         values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
         slack = SUM_ROUNDING * np.abs(total)

@@ -95,6 +95,7 @@ BROKEN = {
         [False, True, False, False],
     ),
     "a sum": ({"sum": "total", "of": ["gain", "loss"]}, [False, False, True, False]),
+    "a product": ({"product": "total", "of": ["gain", "loss"]}, [True, True, True, True]),
     "missing where a condition holds": (
         {"null": "age", "when": {"sex": ["M"]}},
         [False, False, False, True],
@@ -139,7 +140,7 @@ def test_an_excluded_combination_of_codes_has_only_values_that_break_the_rule(ru
         values = decode_table(Table.from_codes(domain, cells), np.random.default_rng(seed))
         (found,) = broken(ruled(rule), values)
         obeyed |= ~found
-    sums = "sum" in rule
+    sums = "of" in rule
     assert not obeyed[~mask.ravel()].any()
     assert sums or obeyed[mask.ravel()].all()
 
@@ -249,6 +250,27 @@ def test_values_of_inequalities_and_sums_are_drawn_together():
     for name in domain:
         same = again.column(name) == table.column(name)
         assert (name, same.mean()) >= (name, 1.0 if name != "total" else 0.95)
+
+
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_products_are_those_of_the_drawn_factors_rounded_as_their_column_is(decimals):
+    quantity = {"type": "numeric", "min": 1, "max": 20, "bins": 4, "integer": True}
+    price = {"type": "numeric", "min": 0.5, "max": 99.99, "bins": 8, "decimals": 2}
+    amount = {"type": "numeric", "min": 0, "max": 2000, "bins": 20, "decimals": decimals, "nullable": True}
+    form = {"attributes": {"quantity": quantity, "price": price, "amount": amount}}
+    domain = Domain.from_json(form | {"rules": [{"product": "amount", "of": ["quantity", "price"]}]})
+    rng = np.random.default_rng(3)
+    codes = {name: rng.integers(0, domain[name].size, 5_000) for name in domain}
+    (rule,) = domain.rules
+    table = Table.from_codes(domain, codes).take(np.flatnonzero(~rule.forbids(domain, codes)))
+    values = decode_table(table, rng)
+    amounts = np.array(values["amount"], dtype=float)
+    found, known = values["quantity"] * values["price"], ~np.isnan(amounts)
+    assert known.any()
+    assert (np.abs(amounts - found)[known] <= 0.5 * 10.0**-decimals + 1e-9).all()
+    assert not broken(domain, values)[0].any()
+    off = values | {"amount": amounts + 2}
+    assert (broken(domain, off)[0] == known).all()
 
 
 def test_totals_and_raised_values_have_the_type_and_the_form_of_their_column():

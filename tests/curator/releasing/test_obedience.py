@@ -58,7 +58,7 @@ def rules():
         conditions().map(lambda found: {"impossible": found}),
         maps().map(lambda found: {"determines": {"from": "c", "to": "b"}, **found}),
         st.sampled_from([["d", "e"], ["e", "d", "f"], ["d", "f"]]).map(lambda names: {"at_most": names}),
-        st.just({"sum": "f", "of": ["d", "e"]}),
+        st.sampled_from(["sum", "product"]).map(lambda kind: {kind: "f", "of": ["d", "e"]}),
         categories("a").map(lambda found: {"null": "d", "when": {"a": found}}),
         categories("b").map(lambda found: {"null": "d", "when": {"b": found}, "only": True}),
     )

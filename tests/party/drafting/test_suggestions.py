@@ -132,6 +132,34 @@ def test_inequalities_and_sums_of_numbers_are_suggested():
     assert suggested({name: columns[name] for name in ("start", "end")}) == [{"at_most": ["start", "end"]}]
 
 
+def test_products_are_suggested_though_they_are_rounded_and_a_factor_is_mostly_one():
+    quantity, price = RNG.choice([1, 1, 1, 1, 2, 5, 10], N), RNG.integers(99, 9_999, N) / 100
+    kilos = RNG.integers(1, 5_000, N) / 1000
+    columns = {
+        "quantity": (numbers(), quantity),
+        "price": (numbers(high=100), price),
+        "amount": (numbers(high=1000), (quantity * price).round(2)),
+    }
+    rule = {"product": "amount", "of": ["quantity", "price"]}
+    assert rule in suggested(columns)
+    assert rule not in suggested(
+        columns | {"amount": (numbers(high=1000), RNG.permutation(columns["amount"][1]))}
+    )
+    weighed = columns | {
+        "quantity": (numbers(), kilos),
+        "amount": (numbers(high=1000), (kilos * price).round(2)),
+    }
+    assert rule in suggested(weighed)
+    # A flag that says whether something was paid at all is no factor.
+    paid = RNG.integers(0, 2, N)
+    flagged = {
+        "flag": (numbers(), paid),
+        "price": columns["price"],
+        "paid": (numbers(high=100), paid * price),
+    }
+    assert {"product": "paid", "of": ["flag", "price"]} not in suggested(flagged)
+
+
 def test_columns_whose_ranges_do_not_meet_suggest_no_inequality():
     columns = {
         "small": (numbers(high=10), RNG.integers(0, 10, N)),
