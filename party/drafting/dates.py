@@ -71,7 +71,7 @@ _LEAST_USUAL = 0.1
 """Share of the rows whose years have to be usual ones; others may be such as 9999."""
 
 
-_BESIDE = 0.02
+_OUTSIDE_RANGE = 0.02
 """Times are near to the others that lie at most this part of their range from them."""
 
 _FEW_TIMES = 10
@@ -329,7 +329,7 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
     spread = ~own if (~own & usual).any() else usual
     low, high = likely_range((seconds[spread], counts[spread]))
     # One that many have, at an end, such as a first day of a month, is a date like the others.
-    beside = _BESIDE * (high - low)
+    beside = _OUTSIDE_RANGE * (high - low)
     near = usual & (seconds >= low - beside) & (seconds <= high + beside)
     years = [time.year for time, kept in zip(known, near, strict=True) if kept]
     entry: dict[str, Any] = {

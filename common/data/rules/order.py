@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUM_ROUNDING = 1e-9
 """Largest difference of a sum, relative to its parts, that is taken as rounding."""
 
-_MOST_DECIMALS = 6
+_LAST_DECIMAL = 6
 """Numbers of more decimals are not taken as rounded."""
 
 
@@ -96,7 +96,7 @@ class Sum(Rule):
         found: NDArray[np.float64] = parts.sum(axis=0)
         return found
 
-    def rounded(self, domain: Domain, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_column(self, domain: Domain, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Totals of parts as the column may hold them."""
         return round_to_unit(domain[self.total], totals)
 
@@ -163,7 +163,7 @@ class Product(Sum):
         found: NDArray[np.float64] = parts.prod(axis=0)
         return found
 
-    def rounded(self, domain: Domain, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_column(self, domain: Domain, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Products to the nearest multiple of the column's unit."""
         return nearest_unit(domain[self.total], totals)
 
@@ -171,7 +171,7 @@ class Product(Sum):
         """See `Rule.broken`; products are rounded to as many decimals as any of the column has."""
         total = numbers(columns[self.total])
         found = self.of_parts(np.stack([numbers(columns[name]) for name in self.addends]))
-        unit = _last_decimal(total[~np.isnan(total)])
+        unit = _unit_shown(total[~np.isnan(total)])
         result: Mask = np.abs(total - found) > (0.5 + 1e-6) * unit + SUM_ROUNDING * np.abs(found)
         return result
 
@@ -194,9 +194,9 @@ class Product(Sum):
         return low, high
 
 
-def _last_decimal(found: NDArray[np.float64]) -> float:
+def _unit_shown(found: NDArray[np.float64]) -> float:
     """The unit of the last decimal that any of some numbers has; 0 if they have many."""
-    for decimals in range(_MOST_DECIMALS + 1):
+    for decimals in range(_LAST_DECIMAL + 1):
         if np.allclose(found, np.round(found, decimals), rtol=1e-12, atol=1e-9):
             return float(10.0**-decimals)
     return 0.0

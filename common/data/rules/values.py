@@ -84,7 +84,7 @@ def _set_totals(
         found = _plain(domain, values, rule.columns)
         total = rule.of_parts(np.stack([numbers(found[part]) for part in rule.addends]))
         known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
-        total = rule.rounded(domain, total)
+        total = rule.to_column(domain, total)
         values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
         slack = SUM_ROUNDING * np.abs(total)
