@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from typing import Any
@@ -16,10 +17,11 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.rules.order import Product, Sum
+from ...common.data.rules.order import Product, Sum, totals_in_order
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.plain import plain
 from ...common.data.values import text_of
+from ...common.errors import DataError
 
 LEAST_ROWS = 100
 """Fewer rows tell nothing."""
@@ -116,7 +118,7 @@ def suggested_rules(
     factors = {
         name: found for name, a in attributes.items() if (found := _factor(a, cells[name])) is not None
     }
-    totals = [*_totals(Sum, numbers), *_totals(Product, factors)]
+    totals = _one_of_each([*_totals(Sum, numbers), *_totals(Product, factors)])
     determined = list(_dependencies(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     doubled = {name for name, _ in equivalent_columns(labels)}
@@ -361,7 +363,7 @@ def _at_most(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
         yield {"at_most": [name, other]}
 
 
-def _totals(kind: type[Sum], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
+def _totals(kind: type[Sum], numbers: Mapping[str, Numbers]) -> Iterator[Sum]:
     """Columns that are the sum or the product of two others, this rounded."""
     numbers = dict(islice(numbers.items(), _MOST_SUMMED))
     heads = {name: found[:_HEAD] for name, found in numbers.items()}
@@ -381,4 +383,14 @@ def _totals(kind: type[Sum], numbers: Mapping[str, Numbers]) -> Iterator[dict[st
                 continue
             kept = ~rule.broken(dict(zip(rule.columns, columns, strict=True)))
             if kept.mean() >= _SHARE_KEEPING and (columns[1:] != 0).mean(axis=1).min() >= 0.01:
-                yield rule.to_json()
+                yield rule
+
+
+def _one_of_each(totals: Sequence[Sum]) -> list[dict[str, Any]]:
+    """The first rule of each total, without those that make a column a part of itself."""
+    kept: list[Sum] = []
+    for rule in totals:
+        with suppress(DataError):
+            totals_in_order([*kept, rule])
+            kept.append(rule)
+    return [rule.to_json() for rule in kept]

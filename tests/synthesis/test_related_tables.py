@@ -111,7 +111,10 @@ BAD = {
     "unknown child": ({"relations": RELATIONS | {"stay": {"id": "patients"}}}, r"did you mean 'stays'\?"),
     "unknown parent": ({"relations": RELATIONS | {"stays": {"id": "patient"}}}, r"did you mean 'patients'\?"),
     "unknown column": ({"relations": RELATIONS | {"stays": {"idd": "patients.id"}}}, r"did you mean 'id'\?"),
-    "two parents": ({"relations": RELATIONS | {"stays": {"id": "patients", "ward": "codes"}}}, "the key of one parent"),
+    "two parents": (
+        {"relations": RELATIONS | {"stays": {"id": "patients", "ward": "codes"}}},
+        "the key of one parent",
+    ),
     "order of the root": ({"order": {"patients": "born"}}, "order: expected tables that belong to another"),
     "order by a key": ({"order": {"stays": "id"}}, "expected an order by a column that is no key"),
     "order by words": (

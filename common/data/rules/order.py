@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +200,31 @@ def _unit_shown(found: NDArray[np.float64]) -> float:
         if np.allclose(found, np.round(found, decimals), rtol=1e-12, atol=1e-9):
             return float(10.0**-decimals)
     return 0.0
+
+
+def totals_in_order(rules: Iterable[Rule]) -> list[Sum]:
+    """The rules of totals, those of parts before those of what they are parts of.
+
+    Raises:
+        DataError: a column is the total of two rules, or a part of itself.
+    """
+    left, found = {rule: rule.total for rule in rules if isinstance(rule, Sum)}, list[Sum]()
+    named = [*left.values()]
+    if twice := [name for name in named if named.count(name) > 1]:
+        raise DataError(
+            f"rules: expected one rule of the total {twice[0]!r}, got several, which rows could hardly obey "
+            "together; leave all but one out"
+        )
+    while left:
+        ready = [rule for rule in left if not {*left.values()}.intersection(rule.addends)]
+        if not ready:
+            raise DataError(
+                f"rules: expected totals of other columns, got {next(iter(left.values()))!r} as a part of "
+                "itself; leave a rule out"
+            )
+        found += ready
+        left = {rule: total for rule, total in left.items() if rule not in ready}
+    return found
 
 
 def check_numbers(domain: Domain, names: tuple[str, ...]) -> None:

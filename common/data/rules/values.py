@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...later import np
-from .order import SUM_ROUNDING, AtMost, Sum
+from .order import SUM_ROUNDING, AtMost, Sum, totals_in_order
 from .plain import extent, not_below, numbers, plain, with_numbers
 from .rule import Codes, Mask, components
 
@@ -78,9 +78,7 @@ def _set_totals(
 ) -> Mask:
     """Sets totals to those of their parts; returns the rows with a total outside its bin."""
     outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
-    for rule in rules:
-        if not isinstance(rule, Sum):
-            continue
+    for rule in totals_in_order(rules):
         found = _plain(domain, values, rule.columns)
         total = rule.of_parts(np.stack([numbers(found[part]) for part in rule.addends]))
         known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))

@@ -174,6 +174,14 @@ REFUSED = {
     "a dependent column with wide bins": ([{"determines": {"from": "state", "to": "age"}}], "several values"),
     "an order of text": ([{"at_most": ["sex", "age"]}], "no numbers or dates"),
     "a sum of one part": ([{"sum": "total", "of": ["gain"]}], "3 or more"),
+    "two rules of one total": (
+        [{"sum": "total", "of": ["gain", "loss"]}, {"product": "total", "of": ["gain", "loss"]}],
+        "one rule of the total 'total'",
+    ),
+    "a total of itself": (
+        [{"sum": "total", "of": ["gain", "age"]}, {"product": "age", "of": ["total", "loss"]}],
+        "as a part of itself",
+    ),
     "a column that is its own part": ([{"sum": "total", "of": ["gain", "total"]}], "different columns"),
     "a column that cannot be missing": ([{"null": "rel", "when": {"sex": ["M"]}}], "no category"),
     "missing without a condition": ([{"null": "age", "when": {}}], "column -> categories"),
@@ -271,6 +279,18 @@ def test_products_are_those_of_the_drawn_factors_rounded_as_their_column_is(deci
     assert not broken(domain, values)[0].any()
     off = values | {"amount": amounts + 2}
     assert (broken(domain, off)[0] == known).all()
+
+
+def test_a_total_may_be_a_part_of_another_one_whichever_is_stated_first():
+    part = {"type": "numeric", "min": 0, "max": 20, "bins": 2, "integer": True}
+    form = {
+        name: part | {"max": high, "bins": 1} for name, high in (("a", 20), ("b", 20), ("c", 40), ("d", 800))
+    }
+    rules = [{"product": "d", "of": ["c", "b"]}, {"sum": "c", "of": ["a", "b"]}]
+    domain = Domain.from_json({"attributes": form, "rules": rules})
+    values = decode_table(Table.from_codes(domain, np.zeros((500, 4), int)), np.random.default_rng(3))
+    assert np.array_equal(values["c"], values["a"] + values["b"])
+    assert np.array_equal(values["d"], values["c"] * values["b"])
 
 
 def test_totals_and_raised_values_have_the_type_and_the_form_of_their_column():
