@@ -101,6 +101,8 @@ def draft_rows(
     ordered: Mapping[str, Sequence[Category]] | None = None,
     timezones: Mapping[str, str] | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
+    *,
+    keys_alone: bool = False,
 ) -> Draft:
     """Drafts an entry for every column of rows that DuckDB can query; see `draft_file`.
 
@@ -110,24 +112,11 @@ def draft_rows(
         ordered: name -> categories of columns whose type lists them in an order that has a meaning.
         timezones: name -> time zone of columns of local times whose type declared one.
         labels: name -> categories of columns that a file describes.
+        keys_alone: whether rows may be keys alone, of which a release has nothing but their number.
 
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
-    draft = draft_columns(source, blanks, ordered, timezones, labels)
-    if not draft.is_held:
-        raise DataError(f"{source.name} has no column that a release can hold; add some")
-    return draft
-
-
-def draft_columns(
-    source: Queried,
-    blanks: Collection[str] = (),
-    ordered: Mapping[str, Sequence[Category]] | None = None,
-    timezones: Mapping[str, str] | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
-) -> Draft:
-    """The same of rows that may be keys alone, of which a release has nothing but their number."""
     rows = Rows.of(source)
     with rows.connection:
         drafted = {
@@ -153,6 +142,8 @@ def draft_columns(
                 remarks.append((name, _UNSTATED))
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
         if not attributes:
+            if not keys_alone:
+                raise DataError(f"{source.name} has no column that a release can hold; add some")
             return Draft(entries, [], remarks)
         sample = rows.sample(_RULES_SAMPLE)
         texts = {name: labels_of(sample[name], one) for name, one in attributes.items()}

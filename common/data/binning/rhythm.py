@@ -208,7 +208,7 @@ class Pace:
         # Errors of arithmetic do not move one beyond its piece, where perhaps none lies.
         at = np.minimum(np.searchsorted(days, rest, "right"), len(days) - 1) - 1
         places, masses = self._pieces
-        of_day = (rest - days[at]) / np.maximum(np.diff(days)[at], np.finfo(float).tiny)
+        of_day = (rest - days[at]) / np.maximum(days[at + 1] - days[at], np.finfo(float).tiny)
         piece = np.minimum(np.searchsorted(masses, of_day, "right"), len(masses) - 1) - 1
         width, mass = (np.diff(one)[piece] for one in (places, masses))
         share = (of_day - masses[piece]) / np.maximum(mass, np.finfo(float).tiny)

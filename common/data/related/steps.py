@@ -192,8 +192,7 @@ class Steps:
     ) -> Numbers:
         """Values whose codes these are, drawn from their bins; multiples of the unit, within the bounds.
 
-        What lies between rows is stretched to what lies between the first and the last. Where it is far too
-        much, the longest gaps are cut first: noise in a few long ones would make most of the others zero.
+        What lies between rows adds up to what lies between the first and the last, as `summed_gaps` says.
 
         Args:
             codes: of the rows, shape (N,).
@@ -223,17 +222,19 @@ class Steps:
         none = spans == len(self.spans) - 1
         spans[none] = 0
         room = np.maximum(np.floor((most - begin) / self.unit), 0.0)
-        low = self.spans[spans]
-        high = np.minimum(np.where(none, np.inf, np.maximum(np.ceil(self.spans[spans + 1]) - 1, low)), room)
+        shortest = self.spans[spans]
+        longest = np.where(none, np.inf, np.maximum(np.ceil(self.spans[spans + 1]) - 1, shortest))
+        longest = np.minimum(longest, room)
         drawn = _inside(self.spans, spans, rng)
-        fitting, lacks = _fitting(drawn, self.spans, spans, room, rng), (lengths > 1) & (low > room)
+        fitting, lacks = _fitting(drawn, self.spans, spans, room, rng), (lengths > 1) & (shortest > room)
         if not self.since:
             # Rows that nothing binds to a beginning begin earlier.
             earlier = np.where(lacks, np.minimum(drawn - fitting, np.floor((begin - least) / self.unit)), 0.0)
             begin, fitting, room = begin - earlier * self.unit, fitting + earlier, room + earlier
-        low, high = (np.where(lacks, fitting, one) for one in (np.minimum(low, high), high))
+        shortest = np.where(lacks, fitting, np.minimum(shortest, longest))
+        longest = np.where(lacks, fitting, longest)
         later = np.where(first, -1, codes - 1)
-        found = summed_gaps(self.gaps, later, starts, (low, high), room, rng) * self.unit
+        found = summed_gaps(self.gaps, later, starts, (shortest, longest), room, rng) * self.unit
         found += np.repeat(begin, lengths)
         bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
         within: Numbers = np.clip(found, *bounds)

@@ -39,8 +39,7 @@ def by_calendar(
     first = held.first
     apart = np.diff(days, prepend=days[:1])
     months, exact = _exact_gaps(apart, first, pace, rng)
-    number, length = days_of_months(days)
-    wanted, found = number.copy(), days.copy()
+    wanted, found = np.zeros_like(days), days.copy()
     ends_matter = any(day == LAST for day, _ in pace.rhythm.monthdays)
     least = _HALF_A_MONTH if sum(share for _, share in pace.rhythm.monthdays) >= _NEARLY_ALL_TOLD else 0
     starts = np.flatnonzero(first)
@@ -64,7 +63,7 @@ def by_calendar(
             new = _on_months_days(new, furthest, (low, high), pace, rng)
         number, length = days_of_months(new)
         kept = np.where(number == length, 31, number) if ends_matter else number
-        wanted[at] = np.where(months[at] > 0, wanted[at - 1], kept) if place else kept
+        wanted[at] = np.where(months[at] > 0, wanted[at - 1], kept)
         found[at] = new
     return found
 

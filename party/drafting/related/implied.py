@@ -45,18 +45,19 @@ def repeats_of(
             # The key of the nearest table is named by what the table belongs to.
             held = [one for one in other.columns() if above or one != key]
             pairs = [(one, of) for one, of in product(left, held) if (one == of) == named_alike]
-            for (column, of), (share, common) in zip(
-                pairs, _shares_of_equals(source, foreign, line[: above + 1], pairs), strict=True
-            ):
-                if column in left and share >= _AGREEING and (named_alike or common <= _MOST_COMMON):
+            shares = _shares_of_equals(source, foreign, line[: above + 1], pairs)
+            for (column, of), share in zip(pairs, shares, strict=True):
+                if column not in left or share < _AGREEING:
+                    continue
+                if named_alike or _share_of_commonest(source, column) <= _MOST_COMMON:
                     left.remove(column)
                     yield column, name if named_alike else f"{name}.{of}"
 
 
 def _shares_of_equals(
     source: FileSource, foreign: str, line: Line, pairs: Sequence[tuple[str, str]]
-) -> list[tuple[float, float]]:
-    """The shares of rows with a row above in which columns are the same there, and of their commonest cells.
+) -> list[float]:
+    """The shares of rows with a row above in which columns are the same there.
 
     Args:
         source: of the table.
@@ -68,7 +69,7 @@ def _shares_of_equals(
         return []
     joins, before = [], _cell(source, foreign)
     rows = f"(SELECT * FROM file LIMIT {_MANY_PAIRS_SAMPLE}) AS file" if len(pairs) > _MANY_PAIRS else "file"
-    own, above = ([*dict.fromkeys(side)] for side in zip(*pairs, strict=True))
+    above = [*dict.fromkeys(of for _, of in pairs)]
     with closing(source.connect()) as connection:
         for place, (_, other, key, next_key) in enumerate(line):
             last = place == len(line) - 1
@@ -86,15 +87,15 @@ def _shares_of_equals(
             for number, (one, of) in enumerate(pairs)
         )
         shares = source.query(connection, f"SELECT {same} FROM {rows} {' '.join(joins)}")
-        common = {
-            one: source.query(
-                connection,
-                "SELECT coalesce(max(n) / sum(n), 1) AS n FROM (SELECT count(*) AS n FROM file GROUP BY "
-                f"{_cell(source, one)})",
-            )["n"][0]
-            for one in own
-        }
-    return [(float(shares[f"p{number}"][0]), float(common[one])) for number, (one, _) in enumerate(pairs)]
+    return [float(shares[f"p{number}"][0]) for number in range(len(pairs))]
+
+
+def _share_of_commonest(source: FileSource, column: str) -> float:
+    """The share of rows that have the commonest cell of a column."""
+    counts = f"SELECT count(*) AS n FROM file GROUP BY {_cell(source, column)}"
+    with closing(source.connect()) as connection:
+        found = source.query(connection, f"SELECT coalesce(max(n) / sum(n), 1) AS n FROM ({counts})")
+    return float(found["n"][0])
 
 
 def _cell(source: FileSource, column: str) -> str:

@@ -15,7 +15,7 @@ from ....common.files.writing import write_text
 from ...sources.source import SUFFIXES, FileSource, suffix_of
 from ..draft import names_in
 from ..following import NOWHERE, Around, columns_around
-from ..inference import draft_columns
+from ..inference import draft_rows
 from ..profile import Rows
 from .courses import Related, courses_of
 from .drafted import Drafted
@@ -67,7 +67,7 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
     kinship = kinship_of(sources, rows)
     plain = {}
     for name, source in sources.items():
-        draft = None if name in kinship.apart else draft_columns(source, blanks)
+        draft = None if name in kinship.apart else draft_rows(source, blanks, keys_alone=True)
         plain[name] = Drafted(name, source.name, rows[name], draft, doubts=kinship.doubts[name])
     drafts = {
         name: table if table.draft is None else _of_people(table, kinship, sources)
