@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..forms.nearest import hint
 from .attributes.attribute import Attribute
 from .attributes.categorical import CodedAttribute
-from .attributes.unmodelled import Identifier, Unmodelled
+from .attributes.unmodelled import Computed, Identifier, Unmodelled
 
 if TYPE_CHECKING:
     from .rules import Rule
@@ -34,7 +34,7 @@ class Domain:
 
     Attributes:
         attributes: columns that models hold.
-        unmodelled: other columns: identifiers, which are drawn anew, and text, which is left out.
+        unmodelled: other columns: identifiers, drawn anew, those computed in the end, and text, left out.
         rules: public statements by the owner that no synthetic row breaks.
     """
 
@@ -96,11 +96,14 @@ class Domain:
 
             rules = read_rules(stated)
             columns = [one if isinstance(one, Unmodelled) else with_atoms(one, rules) for one in columns]
-        return cls(
+        found = cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
             rules,
         )
+        # How a column follows from others was read from rows of these.
+        read = not all(column.attribute.reviewed for column in found.followers)
+        return found.with_unreviewed(found.names) if read else found
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
@@ -133,13 +136,25 @@ class Domain:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a synthetic table: identifiers, then attributes."""
-        return (*(column.name for column in self.identifiers), *self.names)
+        """The columns of a synthetic table: identifiers, then attributes, then what is computed from them."""
+        named = (column.name for column in self.identifiers)
+        return (*named, *self.names, *(column.name for column in self.followers))
 
     @property
     def identifiers(self) -> tuple[Identifier, ...]:
         """The columns whose values are drawn anew."""
         return tuple(column for column in self.unmodelled if isinstance(column, Identifier))
+
+    @property
+    def followers(self) -> tuple[Computed, ...]:
+        """The columns that are computed from others."""
+        return tuple(column for column in self.unmodelled if isinstance(column, Computed))
+
+    def written(self, name: str) -> Attribute | None:
+        """How the values of a column are written; None of identifiers, and of other columns."""
+        if name in self._positions:
+            return self[name]
+        return next((column.attribute for column in self.followers if column.name == name), None)
 
     @property
     def unreviewed(self) -> tuple[str, ...]:

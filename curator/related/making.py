@@ -31,6 +31,7 @@ from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
 from ..people.drawn import drawn_rows
+from ..people.following import check_following
 from ..people.kin import Kin
 from ..people.modelling import (
     check_noise_is_small,
@@ -100,6 +101,7 @@ class RelatedOrder:
     def __post_init__(self) -> None:
         check_counting(self.mechanism, self.spec.budget)
         check_names(self.tables, self.family)
+        check_following(self.family, self.tables.domains)
         for table in self.tables.tables:
             asked_pairs(self.tables, table.name)
         check_noise_is_small(min(float(self.granted) * share for share in self.shares.values() if share))

@@ -58,8 +58,8 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     # Each value once: from rows without a value, or without any text, types could not be told.
     rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
     values: Values = {column.name: column.draw(1).repeat(rows) for column in domain.identifiers}
-    for name in domain:
-        values[name] = domain[name].decode(np.arange(rows) % domain[name].size, rng)
+    for attribute in (*domain.attributes, *(one.attribute for one in domain.followers)):
+        values[attribute.name] = attribute.decode(np.arange(rows) % attribute.size, rng)
     return pa.Schema.from_pandas(
         typed_values(domain, with_times(domain, values), columns), preserve_index=False
     )
@@ -73,7 +73,7 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         name: of the column.
         values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
     """
-    match domain[name] if name in domain.names else None:
+    match domain.written(name):
         case TimeAttribute() | NumericAttribute() as attribute if attribute.texts:
             return pd.Series(values, dtype=object)
         case TimeAttribute(moments=Clock(format=form)) as attribute:
@@ -83,7 +83,7 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):
             return pd.Series(values, dtype="boolean")
-        case NumericAttribute(integer=True, nullable=True):
+        case NumericAttribute(integer=True) as attribute if attribute.nullable or values.dtype == object:
             return pd.Series(values, dtype="Int64")
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,13 +95,49 @@ def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
     Returns:
         The values of the columns that the domain names, each of shape (N,).
     """
-    attributes = {name: domain[name] for name in rows.columns if name in domain.names}
-    values = {name: _value_of(one, np.asanyarray(raw(one, rows[name]))) for name, one in attributes.items()}
+    values = {
+        name: _value_of(domain[name], np.asanyarray(raw(domain[name], rows[name])))
+        for name in rows.columns
+        if name in domain.names
+    }
+    for follower in domain.followers:
+        if follower.name in rows.columns:
+            cells = np.asanyarray(raw(follower.attribute, rows[follower.name]))
+            values[follower.name] = value_of_follower(follower.attribute, cells)
     for column in domain.identifiers:
         if column.name in rows.columns:
             kind: Any = np.int64 if column.pattern == "{:d}" else object
             values[column.name] = rows[column.name].to_numpy(dtype=object).astype(kind)
     return values
+
+
+def value_of_follower(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
+    """The values of a column that is computed, as decoding gives others; further values stay as they are.
+
+    Args:
+        attribute: how its values are written.
+        cells: shape (N,).
+    """
+    if isinstance(attribute, NumericAttribute) and not attribute.texts:
+        missing = bool(np.isnan(attribute.numbers(cells)).any())
+        return _value_of(replace(attribute, nullable=attribute.nullable or missing), cells)
+    if isinstance(attribute, TimeAttribute) and not attribute.texts:
+        return _value_of(attribute, cells)
+    # A whole number is written without a point, as categories are.
+    listed = np.array(
+        [_without_point(cell) for cell in np.ma.filled(cells.astype(object), None)], dtype=object
+    )
+    reading = attribute.read(listed)
+    found = attribute.decode(reading.codes, np.random.default_rng(0)).astype(object)
+    for refused, _ in reading.refused.values():
+        found[refused] = listed[refused]
+    return found
+
+
+def _without_point(cell: Any) -> Any:
+    if isinstance(cell, float):
+        return None if np.isnan(cell) else int(cell) if cell.is_integer() else cell
+    return cell
 
 
 def _is_time(kind: Any) -> bool:

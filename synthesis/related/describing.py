@@ -103,7 +103,7 @@ class Describing:
         self._raw = {table.name: table for table in raw}
         self._asked, self._stream, self._noise = asked, stream, noise
         self._kept = {table.name: asked.kept.part(f"{place}-") for place, table in enumerate(raw)}
-        self._family = family_of(raw)
+        self._family = family_of(raw, asked.domains)
         self._numbers = {
             child.name: np.bincount(child.parent, minlength=len(self._raw[child.owner].parent))
             for child in raw

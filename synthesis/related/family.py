@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.unmodelled import WHOLE_NUMBERS
+from ...common.data.domain import Domain
 from ...common.data.related.steps import place_names
 from ...common.errors import DataError
+from ...curator.people.following import check_following
 from ...curator.people.kin import Kin
 from ...curator.people.shape import Family
 from ...curator.people.summaries import FirstOf
@@ -19,13 +21,18 @@ from .frames import with_texts
 from .tables import Raw
 
 
-def family_of(tables: Sequence[Raw]) -> Family:
+def family_of(tables: Sequence[Raw], domains: Mapping[str, Domain]) -> Family:
     """The tables as a release begins with them.
 
+    Args:
+        tables: the tables, each after its parent.
+        domains: of those that are described.
+
     Raises:
-        DataError: a table has a column that the release makes itself.
+        DataError: a table has a column that the release makes itself, or one that cannot be computed.
     """
-    family = Family(tuple(_kin(table, tables) for table in tables))
+    family = Family(tuple(_kin(table, tables, domains.get(table.name)) for table in tables))
+    check_following(family, domains)
     for table in tables:
         _check_names(family, table, [one for one in tables if one.owner == table.name])
     return family
@@ -69,8 +76,9 @@ def _check_names(family: Family, raw: Raw, children: Sequence[Raw]) -> None:
         Cells.of(table.source, table.timezones).close()
 
 
-def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
-    said = (one.name for child in tables if child.owner == raw.name for one in child.summaries)
+def _kin(raw: Raw, tables: Sequence[Raw], domain: Domain | None) -> Kin:
+    said = [one.name for child in tables if child.owner == raw.name for one in child.summaries]
+    said += [] if domain is None else [one.name for one in domain.followers if one.name not in raw.columns]
     return Kin(
         name=raw.name,
         domain=None,

@@ -19,7 +19,7 @@ from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.granularity import Granularity, usual_unit
 from ..attributes.moments import Moments
 from ..attributes.numeric import AUTO, NumericAttribute
-from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ..attributes.unmodelled import Computed, Dropped, Identifier, Unmodelled
 from ..binning.rhythm import Rhythm
 from ..binning.rounded import Rounded
 from ..binning.scale import Scale
@@ -83,7 +83,16 @@ def read_entry(name: str, form: object) -> Attribute | Unmodelled:
         raise DataError(
             f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}{near}; fix the domain'
         )
-    return _READERS[kind](name, form)
+    column = _READERS[kind](name, {key: value for key, value in form.items() if key != "computed"})
+    if "computed" not in form:
+        return column
+    formula = form["computed"]
+    if not isinstance(column, Attribute) or not isinstance(formula, str) or not formula.strip():
+        raise DataError(
+            f"attribute {name!r}: expected as computed an SQL expression beside how values are written, "
+            "found another; fix the domain"
+        )
+    return Computed(column, formula)
 
 
 def bins_held(column: Attribute | Unmodelled) -> int:
