@@ -22,6 +22,7 @@ from .gaps import entries_with_gaps
 from .links import Link
 from .names import is_of_people
 
+_COURSES = ("same", "rising", "once")
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -147,6 +148,16 @@ class Drafted:
         draft = self.draft.without({*repeats, *counts})
         return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
 
+    def with_entries(self, entries: Mapping[str, Any]) -> Drafted:
+        """The table whose domain says of these columns that they are computed, and nothing else."""
+        if not entries:
+            return self
+        assert self.draft is not None
+        draft = self.draft.without(entries)
+        draft = replace(draft, entries={name: entries.get(name, one) for name, one in self._entries.items()})
+        free = {what: tuple(one for one in getattr(self, what) if one not in entries) for what in _COURSES}
+        return replace(self, draft=draft, **free)
+
     def with_gaps(self, gaps: Mapping[str, float]) -> Drafted:
         """The table whose domain says which gaps of the order are exact."""
         assert self.draft is not None
@@ -188,7 +199,9 @@ class Drafted:
         found = {
             name: entry["type"]
             for name, entry in self._entries.items()
-            if isinstance(entry, Mapping) and "type" in entry and "after" not in entry
+            if isinstance(entry, Mapping)
+            and "type" in entry
+            and not {"after", "computed"}.intersection(entry)
         }
         remarks = () if self.draft is None else self.draft.remarks
         found = {name: kind for name, kind in found.items() if (name, CONSTANT) not in remarks}
