@@ -29,7 +29,7 @@ from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.alignment_order import AlignmentOrder, check_population
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
-from ..curator.results.formulas import check_followers
+from ..curator.results.columns.formulas import check_followers
 from ..curator.results.storage import Library, TableStorage
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors

@@ -15,7 +15,7 @@ from ..common.privacy.cost import Adjacency
 from ..curator.mechanisms.parts.fitted import ignore
 from ..curator.people.modelling import check_noise_is_small
 from ..curator.releasing.release import ReleaseOrder
-from ..curator.results.formulas import check_followers
+from ..curator.results.columns.formulas import check_followers
 from ..simulations.parties.measurers import CentralMeasurer
 from ..simulations.parties.participants import Participants
 from ..simulations.parties.partition import Grid

@@ -43,8 +43,8 @@ class Domain:
     rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.attributes:
-            raise DataError("a domain needs at least one attribute; name the columns of the table")
+        if not self.attributes and not self.unmodelled:
+            raise _no_attribute()
         if repeated := _repeated_names((*self.names, *(column.name for column in self.unmodelled))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         if len(self.attributes) + len(self.unmodelled) > _DOMAIN_COLUMNS:
@@ -73,12 +73,14 @@ class Domain:
         from .gaps import check_together
 
         domain = cls.part_from_json(form)
+        if not domain.attributes:
+            raise _no_attribute()
         check_together(domain, domain.names)
         return domain
 
     @classmethod
     def part_from_json(cls, form: object) -> Domain:
-        """As `from_json`, of a part of a table, which may lack a column that another one comes after."""
+        """As `from_json`, of a part of a table: without attributes, or what another column comes after."""
         from .domain_files.reading import bins_held, parts_of, read_entry
 
         entries, stated, _ = parts_of(form)
@@ -253,6 +255,10 @@ def read_form(path: str | Path) -> object:
         raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
         raise DataError(f"the domain file {path} is not {kind} in UTF-8: {cause}") from cause
+
+
+def _no_attribute() -> DataError:
+    return DataError("a domain needs at least one attribute; name the columns of the table")
 
 
 def _repeated_names(names: Iterable[str]) -> list[str]:

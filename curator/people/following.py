@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
-from ..results.formulas import (
+from ..results.columns.formulas import (
     TRIED_ROWS,
     Formula,
     Names,
@@ -19,7 +19,7 @@ from ..results.formulas import (
     in_order_of_need,
     tried_values,
 )
-from ..results.frames import typed_column
+from ..results.columns.typed import typed_column
 from .rows import lineage
 from .shape import Family
 
@@ -40,18 +40,18 @@ def check_following(family: Family, domains: Mapping[str, Domain]) -> None:
     formulas = _formulas(family, domains)
     rows = np.arange(TRIED_ROWS)
     tried = {name: _tried(domain) for name, domain in domains.items()} if formulas else {}
-    for table in family.tables[1:]:
+    for one in family.tables[1:]:
         # A parent that is not released itself is so with its rows.
-        if table.name in tried and not family[table.parent].columns:
-            tried[table.name] = {**tried.get(table.parent, {}), **tried[table.name]}
-    for key in in_order_of_need(formulas):
-        formula, (table, column) = formulas[key], key
+        if one.name in tried and not family[one.parent].columns:
+            tried[one.name] = {**tried.get(one.parent, {}), **tried[one.name]}
+    for table, column in in_order_of_need(formulas):
+        formula = formulas[table, column]
         if all(name in tried.get(of or table, {}) for of, name in formula.needs if name):
-            places = {of: Place(tried.get(of, {}), rows) for of in {of or table for of, _ in formula.needs}}
+            named = {of or table for of, _ in formula.needs}
+            places = {of: Place(tried.get(of, {}), rows) for of in named}
             attribute = domains[table].written(column)
             assert attribute is not None
-            own = places.get(table, Place({}, rows))
-            formula.values(attribute, Surroundings(own, places, places))
+            formula.values(attribute, Surroundings(places.get(table, Place({}, rows)), places, places))
 
 
 def with_followers(family: Family, rows: Mapping[str, Rows], found: _Cells) -> dict[str, dict[str, Any]]:
@@ -65,8 +65,8 @@ def with_followers(family: Family, rows: Mapping[str, Rows], found: _Cells) -> d
     made = {name: dict(cells) for name, cells in found.items()}
     domains = {table.name: table.domain for table in family.tables if table.domain is not None}
     formulas = _formulas(family, domains)
-    for key in in_order_of_need(formulas):
-        formula, (table, column) = formulas[key], key
+    for table, column in in_order_of_need(formulas):
+        formula = formulas[table, column]
         attribute, size = domains[table].written(column), len(rows[table])
         assert attribute is not None
         if all(name in made[of or table] for of, name in formula.needs if name):
@@ -82,7 +82,7 @@ def with_followers(family: Family, rows: Mapping[str, Rows], found: _Cells) -> d
 
 def _formulas(family: Family, domains: Mapping[str, Domain]) -> dict[tuple[str, str], Formula]:
     """The expressions of all columns that are computed, by table and column."""
-    found = {}
+    found = dict[tuple[str, str], Formula]()
     for name, domain in domains.items():
         if domain.followers and family[name].columns:
             above = {one.name: one.columns for one in family.above(name) if one.columns}

@@ -18,7 +18,8 @@ from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
 from ...common.data.table import Table
-from ..results.frames import typed_column, typed_frame, typed_values
+from ..results.columns.typed import typed_column, typed_values
+from ..results.frames import typed_frame
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.between import apart, of_first_rows

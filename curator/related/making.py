@@ -343,7 +343,7 @@ def _described(kin: Kin, order: str, domain: Domain) -> Kin:
     gaps = gaps_after(order, domain)
     far = {one.name: replace(one.units, name=one.name) for one in gaps}
     rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != order)
-    known = Domain(rest, domain.unmodelled, domain.rules) if rest else None
+    known = Domain(rest, domain.unmodelled, domain.rules) if rest or domain.unmodelled else None
     return replace(kin, domain=known, steps=Steps(domain[order]), ends=gaps)
 
 

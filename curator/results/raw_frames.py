@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CodedAttribute
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
@@ -123,21 +124,26 @@ def value_of_follower(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]
         return _value_of(replace(attribute, nullable=attribute.nullable or missing), cells)
     if isinstance(attribute, TimeAttribute) and not attribute.texts:
         return _value_of(attribute, cells)
-    # A whole number is written without a point, as categories are.
-    listed = np.array(
-        [_without_point(cell) for cell in np.ma.filled(cells.astype(object), None)], dtype=object
-    )
+    # A whole number is written without a point, as categories are, and so is yes or no among codes.
+    kinds = (float, bool) if isinstance(attribute, CodedAttribute) else (float,)
+    listed = np.array(np.ma.getdata(cells), dtype=object)
+    listed[np.ma.getmaskarray(cells)] = None
+    listed[:] = [_whole(cell) if isinstance(cell, kinds) else cell for cell in listed.tolist()]
     reading = attribute.read(listed)
-    found = attribute.decode(reading.codes, np.random.default_rng(0)).astype(object)
+    found = attribute.decode(reading.codes, np.random.default_rng(0))
+    further = np.zeros(len(found), dtype=np.bool_)
     for refused, _ in reading.refused.values():
-        found[refused] = listed[refused]
+        further |= refused
+    if not further.any():
+        return found
+    found = found.astype(object)
+    found[further] = listed[further]
     return found
 
 
-def _without_point(cell: Any) -> Any:
-    if isinstance(cell, float):
-        return None if np.isnan(cell) else int(cell) if cell.is_integer() else cell
-    return cell
+def _whole(cell: float) -> Any:
+    """A number without a point if it needs none; None for none."""
+    return None if np.isnan(cell) else int(cell) if float(cell).is_integer() else cell
 
 
 def _is_time(kind: Any) -> bool:

@@ -24,8 +24,9 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import gaps_of
 from ...common.data.rules.order import AtMost, Sum
 from ...common.showing.formulas import as_text
+from .columns.typed import typed_column
 from .csv_files import cells, header, join_cells
-from .frames import schema_of, typed_column
+from .frames import schema_of
 from .row_values import Block, spelled_column
 from .spreadsheets import with_apostrophes
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_counts, decode_table
 from ...common.processes.blocks import made_in_order
+from .columns.formulas import with_followers
 
 DECODED_ROWS = 2**15
 """Most rows that are decoded at once: arrays of so many numbers stay in a processor's cache."""
@@ -78,8 +79,6 @@ def _decode_block(
     block = table.rows(some.start, min(some.stop, table.record_count))
     values = decode_table(block, rng, counts)
     if table.domain.followers:
-        from .formulas import with_followers
-
         values = with_followers(table.domain, values, block.record_count)
     return Block(block, values, some.start + 1)
 

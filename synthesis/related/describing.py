@@ -385,8 +385,8 @@ class Describing:
             )
             more = {attribute.name: found for attribute, found in places}
             self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
-            known_ones = Domain(rest, domain.unmodelled, domain.rules) if rest else None
-            kin = replace(kin, domain=known_ones, ends=ends)
+            left = Domain(rest, domain.unmodelled, domain.rules) if rest or domain.unmodelled else None
+            kin = replace(kin, domain=left, ends=ends)
             times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)

@@ -25,7 +25,7 @@ from ....common.release_spec import ReleaseSpec
 from ...mechanisms.catalogue import mechanism_named
 from ...parties.connection import RetryPolicy
 from ...parties.direct_streams import DirectStreams
-from ...results.formulas import check_followers
+from ...results.columns.formulas import check_followers
 from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form

@@ -22,7 +22,6 @@ from .gaps import entries_with_gaps
 from .links import Link
 from .names import is_of_people
 
-_COURSES = ("same", "rising", "once")
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -155,8 +154,10 @@ class Drafted:
         assert self.draft is not None
         draft = self.draft.without(entries)
         draft = replace(draft, entries={name: entries.get(name, one) for name, one in self._entries.items()})
-        free = {what: tuple(one for one in getattr(self, what) if one not in entries) for what in _COURSES}
-        return replace(self, draft=draft, **free)
+        same, rising, once = (
+            tuple(one for one in named if one not in entries) for named in (self.same, self.rising, self.once)
+        )
+        return replace(self, draft=draft, same=same, rising=rising, once=once)
 
     def with_gaps(self, gaps: Mapping[str, float]) -> Drafted:
         """The table whose domain says which gaps of the order are exact."""

@@ -358,7 +358,8 @@ def _sums(numbers: Numbers, starts: NDArray[np.intp], counts: NDArray[np.int64])
 def _means(numbers: Numbers, starts: NDArray[np.intp], counts: NDArray[np.int64]) -> Numbers:
     seen = np.append(0, np.cumsum(~np.isnan(numbers)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return _sums(numbers, starts, counts) / (seen[starts + counts] - seen[starts])
+        found: Numbers = _sums(numbers, starts, counts) / (seen[starts + counts] - seen[starts])
+    return found
 
 
 def _reduced(by: np.ufunc) -> Callable[[Numbers, NDArray[np.intp], NDArray[np.int64]], Numbers]:

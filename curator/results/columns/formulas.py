@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import numpy as np
@@ -20,18 +20,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import errors, exp, parse_one
 
-from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.dates import TimeAttribute
-from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.domain import Domain
-from ...common.data.gaps import with_times
-from ...common.data.rules.plain import nearest_unit
-from ...common.data.values import text_of
-from ...common.errors import DataError
-from ...common.forms.nearest import hint
-from .frames import typed_column
-from .raw_frames import value_of_follower
-from .row_values import Values
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.dates import TimeAttribute
+from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.domain import Domain
+from ....common.data.gaps import with_times
+from ....common.data.rules.plain import nearest_unit
+from ....common.data.values import text_of
+from ....common.errors import DataError
+from ....common.forms.nearest import hint
+from ..raw_frames import value_of_follower
+from .typed import typed_column
 
 _LONGEST = 10_000
 """Characters of the longest expression."""
@@ -42,9 +41,12 @@ TRIED_ROWS = 1000
 _ORDERED = (exp.Lag, exp.Lead, exp.RowNumber)
 """Functions of the rows of one parent, also without OVER."""
 
+_OF_ROWS = (exp.Window, exp.Filter, exp.AggFunc, *_ORDERED)
+"""Functions of several rows, of which the outermost says of which."""
+
 _REFUSED = (exp.Query, exp.Subquery, exp.Star, exp.Parameter, exp.Placeholder)
 
-Cells = NDArray[Any] | pd.Series
+Cells: TypeAlias = "NDArray[Any] | pd.Series"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ class Formula:
             tree = parse_one(self.text, read="duckdb") if len(self.text) <= _LONGEST else None
         except (errors.SqlglotError, RecursionError):
             tree = None
-        if tree is None or isinstance(tree, (exp.Command, exp.DDL, exp.DML)):
+        if not isinstance(tree, (exp.Condition, exp.Filter)):
             raise DataError(f"{self.where}: expected as computed an SQL expression, got another text; fix it")
         for count in [*tree.find_all(exp.Count)]:
             self._read_count(count)
@@ -132,12 +134,11 @@ class Formula:
 
     def _read_count(self, count: exp.Count) -> None:
         """Reads `count(items)` as the number of rows of a table below."""
-        asked = count.this
-        if isinstance(asked, exp.Column) and not asked.table and not _known(asked.name, self.names.own):
-            table = _known(asked.name, self.names.below)
-            if table:
+        asked, of_siblings = count.this, isinstance(count.parent, exp.Window)
+        if isinstance(asked, exp.Column) and not asked.table and not of_siblings:
+            if table := _known(asked.name, self.names.below):
                 count.set("this", exp.column("", table=table, quoted=True))
-        elif isinstance(asked, exp.Star) and isinstance(count.parent, exp.Window):
+        elif isinstance(asked, exp.Star) and of_siblings:
             count.set("this", exp.Literal.number(1))
 
     def _resolved(self, column: exp.Column, function: exp.Expr | None) -> tuple[str, str]:
@@ -220,7 +221,7 @@ class _Statement:
 
     def _window(self, function: exp.Expr) -> exp.Expr:
         """Something about the rows of one parent, as a column of the own rows."""
-        window = function if isinstance(function, exp.Window) else exp.Window(this=function)
+        window = function.copy() if isinstance(function, exp.Window) else exp.Window(this=function.copy())
         window.set("partition_by", [exp.column("parent")])
         if window.args.get("spec") is not None or isinstance(window.this, _ORDERED):
             window.set("order", exp.Order(expressions=[exp.Ordered(this=exp.column("row"), desc=False)]))
@@ -252,9 +253,8 @@ class _Statement:
             f"ON {number}.parent = own.row"
         )
         value = exp.column("v", table=number)
-        return (
-            exp.func("coalesce", value, exp.Literal.number(0)) if isinstance(function, exp.Count) else value
-        )
+        counts = isinstance(function.this if isinstance(function, exp.Filter) else function, exp.Count)
+        return exp.func("coalesce", value, exp.Literal.number(0)) if counts else value
 
     def _rename(self, tree: exp.Expr, kept: Sequence[str] = ()) -> None:
         """Gives the columns of own rows and of those above names of their own."""
@@ -293,7 +293,7 @@ def in_order_of_need(named: Mapping[tuple[str, str], Formula]) -> list[tuple[str
         ) from None
 
 
-def with_followers(domain: Domain, values: Mapping[str, NDArray[Any]], rows: int) -> Values:
+def with_followers(domain: Domain, values: Mapping[str, NDArray[Any]], rows: int) -> dict[str, NDArray[Any]]:
     """Decoded rows of one table with the columns that are computed from others of the same row.
 
     Args:
@@ -340,7 +340,7 @@ def tried_values(domain: Domain, rows: int) -> dict[str, NDArray[Any]]:
 
 def _functions_of_rows(tree: exp.Expr) -> Iterator[exp.Expr]:
     """The outermost functions of several rows."""
-    if isinstance(tree, (exp.Window, exp.AggFunc)):
+    if isinstance(tree, _OF_ROWS):
         yield tree
         return
     for child in [*tree.iter_expressions()]:
@@ -349,14 +349,14 @@ def _functions_of_rows(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def _is_of_rows_below(function: exp.Expr | None) -> bool:
     """Whether a function of several rows is one of rows below, not of those of one parent."""
-    return isinstance(function, exp.AggFunc) and not isinstance(function, _ORDERED)
+    return isinstance(function, (exp.AggFunc, exp.Filter)) and not isinstance(function, _ORDERED)
 
 
 def _function_of(column: exp.Expr) -> exp.Expr | None:
     """The outermost function of several rows around a column."""
     found, node = None, column.parent
     while node is not None:
-        found = node if isinstance(node, (exp.Window, exp.AggFunc)) else found
+        found = node if isinstance(node, _OF_ROWS) else found
         node = node.parent
     return found
 
@@ -388,13 +388,14 @@ def _values(where: str, attribute: Attribute, cells: np.ma.MaskedArray[Any, Any]
     if isinstance(attribute, NumericAttribute) and not attribute.texts:
         if kind not in "biuf":
             raise _another_kind(where, "a number")
-        numbers = cells.astype(np.float64).filled(np.nan)
-        cells = nearest_unit(attribute, np.where(np.isfinite(numbers), numbers, np.nan))
-        return value_of_follower(attribute, np.rint(cells) if attribute.integer else cells)
+        found = np.ma.filled(cells.astype(np.float64), np.nan)
+        found = nearest_unit(attribute, np.where(np.isfinite(found), found, np.nan))
+        return value_of_follower(attribute, np.rint(found) if attribute.integer else found)
     if isinstance(attribute, TimeAttribute) and not attribute.texts:
         if kind != "M":
             raise _another_kind(where, "a date or a time")
-        return value_of_follower(attribute, cells.astype("datetime64[us]").filled(np.datetime64("NaT")))
+        times = np.ma.filled(cells.astype("datetime64[us]"), np.datetime64("NaT"))
+        return value_of_follower(attribute, times)
     return value_of_follower(attribute, cells)
 
 
