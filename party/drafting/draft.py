@@ -66,6 +66,11 @@ class Draft:
             remarks=[(name, remark) for name, remark in self.remarks if name not in columns],
         )
 
+    def with_entries(self, entries: Mapping[str, Any]) -> Draft:
+        """The draft with other entries of some columns, and without what it says of these beside."""
+        left = self.without(entries)
+        return replace(left, entries={name: entries.get(name, one) for name, one in self.entries.items()})
+
     @property
     def domain(self) -> Domain:
         """The domain, without the suggested rules.

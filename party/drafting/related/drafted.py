@@ -152,8 +152,7 @@ class Drafted:
         if not entries:
             return self
         assert self.draft is not None
-        draft = self.draft.without(entries)
-        draft = replace(draft, entries={name: entries.get(name, one) for name, one in self._entries.items()})
+        draft = self.draft.with_entries(entries)
         same, rising, once = (
             tuple(one for one in named if one not in entries) for named in (self.same, self.rising, self.once)
         )

@@ -5,10 +5,10 @@ What one row says of itself is for rules; see `suggestions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ....common.data.attributes.categorical import CategoricalAttribute, CodedAt
 from ....common.data.attributes.clock import Clock
 from ....common.data.attributes.dates import GAP_KEYS, GapAttribute, TimeAttribute
 from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.domain_files.reading import read_entry
 from ....common.data.rules.plain import unit_of
 from ....common.data.values import blank_texts, read_numbers
 from ...sources.source import FileSource
@@ -114,6 +115,10 @@ class Seen:
         return bool(np.unique(known, return_counts=True)[1].max() <= _MOST_COMMON * len(known))
 
 
+_Needs: TypeAlias = dict[tuple[str, str], set[tuple[str, str]]]
+"""Of columns that are computed, by table and name, the columns that they name."""
+
+
 class Following(NamedTuple):
     """A column that is computed.
 
@@ -126,6 +131,10 @@ class Following(NamedTuple):
     column: str
     formula: str
     needs: tuple[tuple[str, str], ...]
+
+    def is_of(self, table: str) -> bool:
+        """Whether it names a column of a table."""
+        return any(of == table for of, _ in self.needs)
 
 
 def with_formulas(
@@ -140,33 +149,81 @@ def with_formulas(
         kinship: which belong to which.
         sources: of each.
     """
-    needs: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    needs: _Needs = {}
     changed = dict(drafts)
     for name, table in drafts.items():
-        if table.draft is None or not table.has_domain:
-            continue
-        entries: dict[str, Any] = {}
-        others = {one.other for one in table.attributes.values() if isinstance(one, GapAttribute)}
-        below = [one for one in drafts.values() if one.parent == name]
-        for seen, found in _found(table, drafts, kinship, sources):
-            column, wanted = found.column, {(of or name, one) for of, one in found.needs}
-            # A release holds one column at least.
-            spare = len(entries) + 1 < len(table.attributes)
-            bound = any(column in one.around and (one.name, one.order) not in wanted for one in below)
-            kept = bound or column in (table.order, *others, *entries)
-            if spare and not kept and not _reach(needs, wanted, (name, column)):
-                needs[name, column] = wanted
-                entry = _written(table.draft.entries[column], seen.numbers[column], column in seen.dates)
-                entries[column] = {**entry, "computed": found.formula}
-        changed[name] = table.with_entries(entries)
+        if table.draft is not None and table.has_domain:
+            below = [one for one in drafts.values() if one.parent == name]
+            found = (
+                (seen, one)
+                for seen, one in _found(table, drafts, kinship, sources)
+                if not any(one.column in other.around and not one.is_of(other.name) for other in below)
+            )
+            entries = computed_entries(table.draft.entries, found, (table.order,), name, needs)
+            changed[name] = table.with_entries(entries)
     return changed
 
 
-def _reach(
-    needs: Mapping[tuple[str, str], set[tuple[str, str]]],
-    begin: set[tuple[str, str]],
-    end: tuple[str, str],
-) -> bool:
+def computed_of_people(entries: Mapping[str, Any], rows: Related, order: str) -> dict[str, Any]:
+    """The entries of columns that are computed, of a table of several rows a person.
+
+    Args:
+        entries: of the table.
+        rows: of it, those of one person beside each other, in order.
+        order: see `from_neighbours`.
+    """
+    seen = Seen.of(_attributes(entries), rows.cells)
+    first = np.flatnonzero(np.diff(rows.parent, prepend=-1))
+    same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
+    people = Seen(same, seen.dates, seen.units).taken(first)
+    below = [(people, one) for one in from_below(people, "", seen, rows.parent)]
+    others = [(seen, one) for one in (*from_above(seen, {}), *from_neighbours(seen, rows.parent, order))]
+    return computed_entries(entries, [*below, *others], (order,))
+
+
+def computed_entries(
+    entries: Mapping[str, Any],
+    found: Iterable[tuple[Seen, Following]],
+    kept: Collection[str],
+    table: str = "",
+    needs: _Needs | None = None,
+) -> dict[str, Any]:
+    """The entries of columns of a table that are computed.
+
+    Args:
+        entries: of the table.
+        found: what columns are, each with the rows in which it was seen; the first one counts.
+        kept: columns that are not computed.
+        table: its name.
+        needs: what columns of other tables need; changed.
+    """
+    needs = {} if needs is None else needs
+    attributes, computed = _attributes(entries), dict[str, Any]()
+    others = {one.other for one in attributes.values() if isinstance(one, GapAttribute)}
+    for seen, one in found:
+        place, wanted = (table, one.column), {(of or table, name) for of, name in one.needs}
+        # A release holds one column at least.
+        spare = len(computed) + 1 < len(attributes)
+        if spare and one.column not in (*kept, *others, *computed) and not _reach(needs, wanted, place):
+            needs[place] = wanted
+            numbers, is_date = seen.numbers[one.column], one.column in seen.dates
+            entry = _written(entries[one.column], numbers, is_date)
+            computed[one.column] = {**entry, "computed": one.formula}
+    return computed
+
+
+def _attributes(entries: Mapping[str, Any]) -> dict[str, Attribute]:
+    read = (read_entry(name, entry) for name, entry in entries.items())
+    return {one.name: one for one in read if isinstance(one, Attribute)}
+
+
+def _is_one_of_each(numbers: Numbers, first: NDArray[np.intp], parent: NDArray[np.int64]) -> bool:
+    """Whether all rows of a person have the same number."""
+    own = numbers[first][np.cumsum(np.diff(parent, prepend=-1) > 0) - 1]
+    return bool(((numbers == own) | (np.isnan(numbers) & np.isnan(own))).mean() >= _AGREEING)
+
+
+def _reach(needs: _Needs, begin: set[tuple[str, str]], end: tuple[str, str]) -> bool:
     """Whether columns need another one, directly or by others."""
     left, seen = [*begin], set[tuple[str, str]]()
     while left:
@@ -245,7 +302,7 @@ def from_below(own: Seen, table: str, rows: Seen, parent: NDArray[np.int64]) -> 
 
     Args:
         own: the rows of the table that have rows below.
-        table: name of that below.
+        table: name of that below; empty if its rows are those of the same table that stand together.
         rows: of it, those of one row above beside each other, in order.
         parent: the place of the row above of each, never decreasing, shape (N,).
     """
@@ -254,14 +311,16 @@ def from_below(own: Seen, table: str, rows: Seen, parent: NDArray[np.int64]) -> 
     several, starts = counts > 1, np.searchsorted(parent, np.arange(size))
     for name in own.numbers:
         if name not in own.dates and own.is_seen(name, counts.astype(np.float64), several):
-            yield Following(name, f"count({named(table)})", ())
-    alike = ((name, of) for name, of in product(own.numbers, rows.numbers) if _are_alike(own, rows, name, of))
+            yield Following(name, f"count({named(table)})" if table else "count(*) OVER ()", ())
+    pairs = product(own.numbers, rows.numbers)
+    alike = ((name, of) for name, of in pairs if _are_alike(own, rows, name, of) and (table or name != of))
     for name, of in alike:
         for function, value in _VALUES_OF_SEVERAL.items():
             if (function in ("sum", "avg") and name in own.dates) or not len(parent):
                 continue
             if own.is_seen(name, value(rows.numbers[of], starts, counts), several):
-                yield Following(name, f"{function}({named(table)}.{named(of)})", ((table, of),))
+                text = f"{named(table)}.{named(of)})" if table else f"{named(of)}) OVER ()"
+                yield Following(name, f"{function}({text}", ((table, of),))
 
 
 def from_above(own: Seen, above: Mapping[str, Seen]) -> Iterator[Following]:

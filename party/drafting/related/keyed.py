@@ -15,6 +15,7 @@ from ...sources.source import Queried
 from ..draft import Draft
 from ..following import dates_of
 from .courses import Related, courses_of, with_categories
+from .formulas import computed_of_people
 from .gaps import entries_with_gaps, gaps_of
 from .implied import counts_of
 
@@ -52,13 +53,21 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
     counts = dict(counts_of(source, key, {name: entries[name] for name in own}, rows, order))
     kept = {name: one for name, one in own.items() if name not in counts and name not in dates}
     in_order = rows.in_order(order, next(iter(counts), ""))
+    computed = computed_of_people(
+        {name: entries[name] for name in attributes if name not in counts},
+        in_order,
+        order.name if order else "",
+    )
+    attributes, own, kept = (
+        {name: one for name, one in held.items() if name not in computed} for held in (attributes, own, kept)
+    )
     found = courses_of(in_order, kept, bool(order or counts))
     options = [("key", key), *(("per-person", name) for name in attributes if name not in own)]
     options += [] if order is None else [("order", order.name)]
     options += [("counts", f"{name}={first}") for name, first in counts.items()]
     options += [("rising", name) for name in found.rising] + [("once", name) for name in found.once]
     said = " ".join(f"--{option} {shlex.quote(name)}" for option, name in options)
-    rest, named = rest.without({*counts}), draft.entries[key]
+    rest, named = rest.without({*counts}).with_entries(computed), draft.entries[key]
     pattern = {key: named} if isinstance(named, Mapping) and named.get("type") == "identifier" else {}
     remark = (key, f"it names people: release the table by {said}")
     entries = {**pattern, **with_categories(rest.entries, found)}
