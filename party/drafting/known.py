@@ -132,8 +132,8 @@ def offer_for(name: str, entry: Any) -> Offer | None:
     held = _numbers(entry)
     for one in _RANGES:
         # What holds no more than 0 and 1 says yes or no: `long_stay` is no longitude.
-        counted = held and (held[0] < 0 or held[1] > 1)
-        fits = counted and one.low - one.slack <= held[0] and held[1] <= one.high + one.slack
+        counts = held and (held[0] < 0 or held[1] > 1)
+        fits = held and counts and one.low - one.slack <= held[0] and held[1] <= one.high + one.slack
         if fits and words & set(one.names.split()):
             return Offer(_of_range(one, entry, kept), one.source)
     texts = _texts(entry)
