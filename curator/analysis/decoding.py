@@ -23,6 +23,7 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
 from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
+from ..results.columns.formulas import with_followers
 from ..results.row_forms import RowForms
 from .conditions import Condition
 
@@ -92,7 +93,7 @@ class Decoder:
         return bool(np.any((weights > 0) & (weights < 1)))
 
     def draw_values(self, table: Table, rng: np.random.Generator) -> tuple[Table, dict[str, Column]]:
-        """The rows that meet the condition, and values of the attributes that are not `single`.
+        """The rows that meet the condition, and values of the columns that are not `single`.
 
         Args:
             table: codes of rows whose codes the condition allows.
@@ -121,7 +122,11 @@ class Decoder:
         ]
         if held:
             table, values = _select_rows(table, values, np.logical_and.reduce(held))
-        return table, with_times(self.domain, values) if self.forms.following else values
+        values = with_times(self.domain, values) if self.forms.following else values
+        if self.domain.followers:
+            alone = {name: self._values(name, table.column(name), rng) for name in self.forms.single}
+            values = with_followers(self.domain, {**alone, **values}, table.record_count)
+        return table, values
 
     def _orderly(self, codes: Mapping[str, Column], rng: np.random.Generator) -> NDArray[np.float64]:
         """The share of values of each row's codes that keep the order, whatever the condition; shape (N,)."""

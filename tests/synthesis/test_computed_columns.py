@@ -139,6 +139,61 @@ def test_in_one_table_they_are_written_as_the_domain_says_whatever_the_block(tmp
     assert ((ended - begun).dt.days == 14).all()
 
 
+@pytest.fixture(scope="module")
+def stays_of_one_table():
+    rng = np.random.default_rng(6)
+    rows = pd.DataFrame(
+        {"came": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 4000), unit="D")}
+    )
+    rows["left"] = rows["came"] + pd.to_timedelta(rng.integers(0, 60, 4000), unit="D")
+    rows["age"] = rng.integers(0, 100, 4000)
+    rows["ward"] = rng.choice(["a", "b"], 4000)
+    domain = {
+        "came": DAY,
+        "left": {"type": "date", "after": {"came": {"min": 0, "max": 60, "bins": 12}}},
+        "age": {"type": "numeric", "min": 0, "max": 100, "bins": 20, "integer": True},
+        "ward": ["a", "b"],
+        "days": WHOLE | {"computed": "date_diff('day', came, \"left\")"},
+        "year": WHOLE | {"computed": "year(came)"},
+        "group": {
+            "type": "categorical",
+            "categories": ["young", "old"],
+            "computed": "CASE WHEN age < 50 THEN 'young' ELSE 'old' END",
+        },
+    }
+    return rows, dpmosaic.synthesize(rows, 10.0, domain=domain, mechanism="independent", seed=1)
+
+
+@pytest.mark.slow
+def test_queries_of_one_table_put_the_expression_in_the_place_of_the_column(stays_of_one_table):
+    rows, made = stays_of_one_table
+    days, year = (rows["left"] - rows["came"]).dt.days, rows["came"].dt.year
+    truth = {
+        "SELECT AVG(days) FROM release": days.mean(),
+        "SELECT COUNT(*) FROM release WHERE Days > 30": (days > 30).sum(),
+        "SELECT COUNT(*) FROM release WHERE year = 2021": (year == 2021).sum(),
+    }
+    for text, value in truth.items():
+        answer = made.query(text)
+        (estimate,) = answer.rows[0].estimates
+        assert estimate.low <= value <= estimate.high
+    answer = made.query('SELECT "group", COUNT(*) AS n FROM release GROUP BY "group"')
+    assert answer.columns == ("group", "n")
+    counts = dict(zip(("young", "old"), ((rows["age"] < 50).sum(), (rows["age"] >= 50).sum()), strict=True))
+    for row in answer.rows:
+        assert row.estimates[0].low <= counts[row.key[0]] <= row.estimates[0].high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", [{}, {"where": {"age": (20, 29), "ward": "a"}}])
+def test_more_rows_of_one_table_follow_too(stays_of_one_table, where):
+    _, made = stays_of_one_table
+    more = made.generate(500, **where)
+    assert (more["days"] == (more["left"] - more["came"]).dt.days).all()
+    assert (more["year"] == more["came"].dt.year).all()
+    assert (more["group"] == np.where(more["age"] < 50, "young", "old")).all()
+
+
 @pytest.mark.parametrize(
     ("table", "entry", "said"),
     [
