@@ -152,7 +152,7 @@ class Domain:
         """The columns that are computed from others."""
         return tuple(column for column in self.unmodelled if isinstance(column, Computed))
 
-    def written(self, name: str) -> Attribute | None:
+    def description_of(self, name: str) -> Attribute | None:
         """How the values of a column are written; None of identifiers, and of other columns."""
         if name in self._positions:
             return self[name]

@@ -23,10 +23,10 @@ from ..results.frames import typed_frame
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.between import apart, of_first_rows
+from .drawing.following import with_followers
 from .drawing.keeping import rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
 from .drawing.rhythms import in_rhythm
-from .following import with_followers
 from .kin import Kin
 from .rows import lineage, of_people, people_in_parts
 from .shape import Family, beginnings_of, bounds_of

@@ -30,8 +30,8 @@ from ..mechanisms.bins import Bins
 from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
+from ..people.drawing.following import check_following
 from ..people.drawn import drawn_rows
-from ..people.following import check_following
 from ..people.kin import Kin
 from ..people.modelling import (
     check_noise_is_small,

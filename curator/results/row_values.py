@@ -91,5 +91,5 @@ def spelled_column(domain: Domain, name: str, values: NDArray[Any]) -> NDArray[A
         name: of the column.
         values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
     """
-    attribute = domain.written(name)
+    attribute = domain.description_of(name)
     return values if attribute is None else attribute.spelled(values)

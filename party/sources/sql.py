@@ -24,14 +24,14 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def named(column: str) -> str:
+def as_name(column: str) -> str:
     """A name as it stands in SQL: in quotes where it needs them."""
-    plain = re.fullmatch("[a-z_][a-z0-9_]*", column) and column not in _reserved()
+    plain = re.fullmatch("[a-z_][a-z0-9_]*", column) and column not in _reserved_words()
     return column if plain else '"' + column.replace('"', '""') + '"'
 
 
 @lru_cache(maxsize=1)
-def _reserved() -> frozenset[str]:
+def _reserved_words() -> frozenset[str]:
     """The words that are no names."""
     with duckdb.connect() as connection:
         found = connection.execute(

@@ -11,7 +11,7 @@ from ...common.data.attributes.unmodelled import WHOLE_NUMBERS
 from ...common.data.domain import Domain
 from ...common.data.related.steps import place_names
 from ...common.errors import DataError
-from ...curator.people.following import check_following
+from ...curator.people.drawing.following import check_following
 from ...curator.people.kin import Kin
 from ...curator.people.shape import Family
 from ...curator.people.summaries import FirstOf

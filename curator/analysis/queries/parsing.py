@@ -58,14 +58,14 @@ def _name_what_is_computed(select: exp.Select, followers: Mapping[str, exp.Expr]
     """Puts expressions in the place of the columns that they compute; days between dates are differences."""
     known = {name.casefold(): name for name in followers}
 
-    def asked(tree: exp.Expr) -> exp.Column | None:
+    def find_computed(tree: exp.Expr) -> exp.Column | None:
         return next((one for one in tree.find_all(exp.Column) if one.name.casefold() in known), None)
 
     for item in select.expressions:
-        if asked(item) is not None and not isinstance(item, exp.Alias):
+        if find_computed(item) is not None and not isinstance(item, exp.Alias):
             text = item.name if isinstance(item, exp.Column) else item.sql(dialect="duckdb")
             item.replace(exp.alias_(item.copy(), text, quoted=True))
-    while (column := asked(select)) is not None:
+    while (column := find_computed(select)) is not None:
         column.replace(followers[known[column.name.casefold()]].copy())
     for gap in [*select.find_all(exp.DateDiff)]:
         if gap.text("unit").lower() == "day":

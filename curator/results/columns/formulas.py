@@ -32,7 +32,7 @@ from ....common.forms.nearest import hint
 from ..raw_frames import value_of_follower
 from .typed import typed_column
 
-_LONGEST = 10_000
+_LONGEST_FORMULA = 10_000
 """Characters of the longest expression."""
 
 TRIED_ROWS = 1000
@@ -109,7 +109,7 @@ class Formula:
             DataError: it is none, or names what there is not.
         """
         try:
-            tree = parse_one(self.text, read="duckdb") if len(self.text) <= _LONGEST else None
+            tree = parse_one(self.text, read="duckdb") if len(self.text) <= _LONGEST_FORMULA else None
         except (errors.SqlglotError, RecursionError):
             tree = None
         if not isinstance(tree, (exp.Condition, exp.Filter)):
@@ -122,7 +122,7 @@ class Formula:
                 "functions of rows below as sum(table.column) or count(table)"
             )
         for column in [*tree.find_all(exp.Column)]:
-            table, name = self._resolved(column, _function_of(column))
+            table, name = self._resolve(column, _function_of(column))
             column.set("this", exp.to_identifier(name, quoted=True))
             column.set("table", exp.to_identifier(table, quoted=True) if table else None)
         return tree
@@ -136,28 +136,28 @@ class Formula:
         """Reads `count(items)` as the number of rows of a table below."""
         asked, of_siblings = count.this, isinstance(count.parent, exp.Window)
         if isinstance(asked, exp.Column) and not asked.table and not of_siblings:
-            if table := _known(asked.name, self.names.below):
+            if table := _find_name(asked.name, self.names.below):
                 count.set("this", exp.column("", table=table, quoted=True))
         elif isinstance(asked, exp.Star) and of_siblings:
             count.set("this", exp.Literal.number(1))
 
-    def _resolved(self, column: exp.Column, function: exp.Expr | None) -> tuple[str, str]:
+    def _resolve(self, column: exp.Column, function: exp.Expr | None) -> tuple[str, str]:
         """The table and the name of a column, in the spelling that they have; table empty for the own one."""
         of_rows_below = _is_of_rows_below(function)
         said = column.table
         if not said and not of_rows_below:
-            name = _known(column.name, self.names.own)
+            name = _find_name(column.name, self.names.own)
             if name:
                 return "", name
             raise self._unknown(column, self.names.own, "a column of the table")
         tables = self.names.below if of_rows_below else self.names.above
-        table = _known(said, tables)
+        table = _find_name(said, tables)
         kind = "below, of which functions of rows speak" if of_rows_below else "above"
         if not table:
             raise self._unknown(column, tables, f"a column of a table {kind}, as table.column", said)
         if not column.name:
             return table, ""
-        name = _known(column.name, tables[table])
+        name = _find_name(column.name, tables[table])
         if not name:
             raise self._unknown(column, tables[table], f"a column of {table!r}")
         return table, name
@@ -306,7 +306,7 @@ def with_followers(domain: Domain, values: Mapping[str, NDArray[Any]], rows: int
     for column in in_order_of_need(formulas):
         typed = {name: typed_column(domain, name, found[name]) for _, name in formulas[column].needs}
         around = Surroundings(Place(typed, np.zeros(rows, dtype=np.int64)))
-        attribute = domain.written(column[1])
+        attribute = domain.description_of(column[1])
         assert attribute is not None
         found[column[1]] = formulas[column].values(attribute, around)
     return found
@@ -361,7 +361,7 @@ def _function_of(column: exp.Expr) -> exp.Expr | None:
     return found
 
 
-def _known(said: str, names: Iterable[str]) -> str:
+def _find_name(said: str, names: Iterable[str]) -> str:
     """The name that is meant, whatever its capitals if one name alone is; empty for none."""
     listed = [*names]
     if said in listed:

@@ -38,7 +38,7 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         name: of the column.
         values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
     """
-    match domain.written(name):
+    match domain.description_of(name):
         case TimeAttribute() | NumericAttribute() as attribute if attribute.texts:
             return pd.Series(values, dtype=object)
         case TimeAttribute(moments=Clock(format=form)) as attribute:

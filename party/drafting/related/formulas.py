@@ -22,7 +22,7 @@ from ....common.data.domain_files.reading import read_entry
 from ....common.data.rules.plain import unit_of
 from ....common.data.values import blank_texts, read_numbers
 from ...sources.source import FileSource
-from ...sources.sql import named
+from ...sources.sql import as_name
 from ..profile import Rows
 from .courses import Related
 from .drafted import Drafted
@@ -37,7 +37,7 @@ _AGREEING = 0.999
 _FEWEST, _MOST_COMMON = 20, 0.9
 """Fewest rows that tell it from others, and the largest share of the commonest cell: else it is chance."""
 
-_DAY = 86_400_000_000
+_DAY_US = 86_400_000_000
 """Microseconds."""
 
 _MOST_COLUMNS = 60
@@ -87,7 +87,7 @@ class Seen:
                     numbers[name], units[name] = read, float(np.all(read[~np.isnan(read)] % 1 == 0))
         return cls(numbers, dates, units)
 
-    def taken(self, places: NDArray[np.integer]) -> Seen:
+    def at(self, places: NDArray[np.integer]) -> Seen:
         """Some of the rows; -1 stands for none."""
         some = {
             name: np.where(places < 0, np.nan, held[places]) if len(held) else np.full(len(places), np.nan)
@@ -105,7 +105,7 @@ class Seen:
         """
         held = self.numbers[name]
         if name in self.dates and not self.dates[name]:
-            found = np.floor(found / _DAY) * _DAY
+            found = np.floor(found / _DAY_US) * _DAY_US
         with np.errstate(invalid="ignore"):
             slack = (0.5 + 1e-6) * self.units.get(name, 0.0) + 1e-9 * np.abs(found)
             agree = (np.abs(held - found) <= slack) | (np.isnan(held) & np.isnan(found))
@@ -156,7 +156,7 @@ def with_formulas(
             below = [one for one in drafts.values() if one.parent == name]
             found = (
                 (seen, one)
-                for seen, one in _found(table, drafts, kinship, sources)
+                for seen, one in _candidates(table, drafts, kinship, sources)
                 if not any(one.column in other.around and not one.is_of(other.name) for other in below)
             )
             entries = computed_entries(table.draft.entries, found, (table.order,), name, needs)
@@ -175,7 +175,7 @@ def computed_of_people(entries: Mapping[str, Any], rows: Related, order: str) ->
     seen = Seen.of(_attributes(entries), rows.cells)
     first = np.flatnonzero(np.diff(rows.parent, prepend=-1))
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
-    people = Seen(same, seen.dates, seen.units).taken(first)
+    people = Seen(same, seen.dates, seen.units).at(first)
     below = [(people, one) for one in from_below(people, "", seen, rows.parent)]
     others = [(seen, one) for one in (*from_above(seen, {}), *from_neighbours(seen, rows.parent, order))]
     return computed_entries(entries, [*below, *others], (order,))
@@ -207,7 +207,7 @@ def computed_entries(
         if spare and one.column not in (*kept, *others, *computed) and not _reach(needs, wanted, place):
             needs[place] = wanted
             numbers, is_date = seen.numbers[one.column], one.column in seen.dates
-            entry = _written(entries[one.column], numbers, is_date)
+            entry = _plain_entry(entries[one.column], numbers, is_date)
             computed[one.column] = {**entry, "computed": one.formula}
     return computed
 
@@ -236,7 +236,7 @@ def _reach(needs: _Needs, begin: set[tuple[str, str]], end: tuple[str, str]) -> 
     return False
 
 
-def _found(
+def _candidates(
     table: Drafted, drafts: Mapping[str, Drafted], kinship: Kinship, sources: Mapping[str, FileSource]
 ) -> Iterator[tuple[Seen, Following]]:
     """What columns of a table are, each with the rows in which it was seen."""
@@ -279,7 +279,7 @@ def _found(
         yield own, found
 
 
-def _written(entry: Any, numbers: Numbers, is_date: bool) -> dict[str, Any]:
+def _plain_entry(entry: Any, numbers: Numbers, is_date: bool) -> dict[str, Any]:
     """The entry of a column that is computed: numbers and dates within plain bounds."""
     known = numbers[~np.isnan(numbers)]
     if is_date:
@@ -311,7 +311,7 @@ def from_below(own: Seen, table: str, rows: Seen, parent: NDArray[np.int64]) -> 
     several, starts = counts > 1, np.searchsorted(parent, np.arange(size))
     for name in own.numbers:
         if name not in own.dates and own.is_seen(name, counts.astype(np.float64), several):
-            yield Following(name, f"count({named(table)})" if table else "count(*) OVER ()", ())
+            yield Following(name, f"count({as_name(table)})" if table else "count(*) OVER ()", ())
     pairs = product(own.numbers, rows.numbers)
     alike = ((name, of) for name, of in pairs if _are_alike(own, rows, name, of) and (table or name != of))
     for name, of in alike:
@@ -319,7 +319,7 @@ def from_below(own: Seen, table: str, rows: Seen, parent: NDArray[np.int64]) -> 
             if (function in ("sum", "avg") and name in own.dates) or not len(parent):
                 continue
             if own.is_seen(name, value(rows.numbers[of], starts, counts), several):
-                text = f"{named(table)}.{named(of)})" if table else f"{named(of)}) OVER ()"
+                text = f"{as_name(table)}.{as_name(of)})" if table else f"{as_name(of)}) OVER ()"
                 yield Following(name, f"{function}({text}", ((table, of),))
 
 
@@ -338,9 +338,9 @@ def from_above(own: Seen, above: Mapping[str, Seen]) -> Iterator[Following]:
                 continue
             for text, time in _TIMES.items():
                 if own.is_seen(name, time(low, high)):
-                    began = f"{named(table)}.{named(begin)}" if table else named(begin)
+                    began = f"{as_name(table)}.{as_name(begin)}" if table else as_name(begin)
                     yield Following(
-                        name, text.format(begin=began, end=named(end)), ((table, begin), ("", end))
+                        name, text.format(begin=began, end=as_name(end)), ((table, begin), ("", end))
                     )
 
 
@@ -359,7 +359,7 @@ def from_neighbours(own: Seen, parent: NDArray[np.int64], order: str) -> Iterato
     for name, of in product(own.numbers, own.numbers):
         if name == of or not _are_alike(own, own, name, of) or name == order:
             continue
-        quoted = named(of)
+        quoted = as_name(of)
         if name not in own.dates:
             sums = np.cumsum(own.numbers[of])
             sums = sums - np.append(0.0, sums)[np.flatnonzero(~inside)[np.cumsum(~inside) - 1]]
@@ -368,14 +368,14 @@ def from_neighbours(own: Seen, parent: NDArray[np.int64], order: str) -> Iterato
                 yield Following(name, text, (("", of),))
         for places, function, steps in ((before, "lag", (0,)), (after, "lead", (0, 1))):
             for days in steps if name in own.dates else (0,):
-                there = own.taken(places).numbers[of] - days * _DAY
+                there = own.at(places).numbers[of] - days * _DAY_US
                 text = f"{function}({quoted})" + (f" - {days}" if days else "")
                 for ended, found in _with_ends(own, name, there, places < 0, text):
                     if own.is_seen(name, found, places >= 0):
                         yield Following(name, ended, (("", of),))
     if order:
-        gaps = (own.numbers[order] - own.taken(before).numbers[order]) / _DAY
-        text = f"date_diff('day', lag({named(order)}), {named(order)})"
+        gaps = (own.numbers[order] - own.at(before).numbers[order]) / _DAY_US
+        text = f"date_diff('day', lag({as_name(order)}), {as_name(order)})"
         for name in own.numbers:
             if name not in own.dates:
                 for ended, found in _with_ends(own, name, np.round(gaps), before < 0, text):
@@ -421,20 +421,20 @@ def _means(numbers: Numbers, starts: NDArray[np.intp], counts: NDArray[np.int64]
     return found
 
 
-def _reduced(by: np.ufunc) -> Callable[[Numbers, NDArray[np.intp], NDArray[np.int64]], Numbers]:
-    def reduced(numbers: Numbers, starts: NDArray[np.intp], counts: NDArray[np.int64]) -> Numbers:
+def _extreme(by: np.ufunc) -> Callable[[Numbers, NDArray[np.intp], NDArray[np.int64]], Numbers]:
+    def reduce(numbers: Numbers, starts: NDArray[np.intp], counts: NDArray[np.int64]) -> Numbers:
         found: Numbers = np.full(len(starts), np.nan)
         some = counts > 0
         found[some] = by.reduceat(numbers, starts[some])
         return found
 
-    return reduced
+    return reduce
 
 
 _VALUES_OF_SEVERAL: Mapping[str, Callable[[Numbers, NDArray[np.intp], NDArray[np.int64]], Numbers]] = {
     "sum": _sums,
-    "max": _reduced(np.fmax),
-    "min": _reduced(np.fmin),
+    "max": _extreme(np.fmax),
+    "min": _extreme(np.fmin),
     "avg": _means,
 }
 """Functions of SQL of the values of several rows: values, where those of each row above begin, how many."""
@@ -460,7 +460,7 @@ def _datetimes(numbers: Numbers) -> NDArray[np.datetime64]:
 
 
 def _days(low: Numbers, high: Numbers) -> Numbers:
-    return np.floor(high / _DAY) - np.floor(low / _DAY)
+    return np.floor(high / _DAY_US) - np.floor(low / _DAY_US)
 
 
 _TIMES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
@@ -468,10 +468,10 @@ _TIMES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
     "date_sub('year', {begin}, {end})": _whole_years,
     "date_diff('year', {begin}, {end})": _calendar_years,
     "date_diff('day', {begin}, {end}) + 1": lambda low, high: _days(low, high) + 1,
-    "date_diff('second', {begin}, {end}) / 86400": lambda low, high: (high - low) / _DAY,
-    "date_diff('second', {begin}, {end}) / 3600": lambda low, high: (high - low) * 24 / _DAY,
-    "date_diff('second', {begin}, {end}) / 60": lambda low, high: (high - low) * 1440 / _DAY,
-    "date_sub('hour', {begin}, {end})": lambda low, high: np.floor((high - low) * 24 / _DAY),
-    "date_sub('minute', {begin}, {end})": lambda low, high: np.floor((high - low) * 1440 / _DAY),
+    "date_diff('second', {begin}, {end}) / 86400": lambda low, high: (high - low) / _DAY_US,
+    "date_diff('second', {begin}, {end}) / 3600": lambda low, high: (high - low) * 24 / _DAY_US,
+    "date_diff('second', {begin}, {end}) / 60": lambda low, high: (high - low) * 1440 / _DAY_US,
+    "date_sub('hour', {begin}, {end})": lambda low, high: np.floor((high - low) * 24 / _DAY_US),
+    "date_sub('minute', {begin}, {end})": lambda low, high: np.floor((high - low) * 1440 / _DAY_US),
 }
 """Expressions for the time from one date to another."""

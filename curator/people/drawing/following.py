@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...common.data.domain import Domain
-from ...common.data.related.rows import Rows
-from ..results.columns.formulas import (
+from ....common.data.domain import Domain
+from ....common.data.related.rows import Rows
+from ...results.columns.formulas import (
     TRIED_ROWS,
     Formula,
     Names,
@@ -19,9 +19,9 @@ from ..results.columns.formulas import (
     in_order_of_need,
     tried_values,
 )
-from ..results.columns.typed import typed_column
-from .rows import lineage
-from .shape import Family
+from ...results.columns.typed import typed_column
+from ..rows import lineage
+from ..shape import Family
 
 _Cells = Mapping[str, Mapping[str, Any]]
 """Columns of tables, by table and name."""
@@ -39,7 +39,7 @@ def check_following(family: Family, domains: Mapping[str, Domain]) -> None:
     """
     formulas = _formulas(family, domains)
     rows = np.arange(TRIED_ROWS)
-    tried = {name: _tried(domain) for name, domain in domains.items()} if formulas else {}
+    tried = {name: _values_to_try(domain) for name, domain in domains.items()} if formulas else {}
     for one in family.tables[1:]:
         # A parent that is not released itself is so with its rows.
         if one.name in tried and not family[one.parent].columns:
@@ -49,7 +49,7 @@ def check_following(family: Family, domains: Mapping[str, Domain]) -> None:
         if all(name in tried.get(of or table, {}) for of, name in formula.needs if name):
             named = {of or table for of, _ in formula.needs}
             places = {of: Place(tried.get(of, {}), rows) for of in named}
-            attribute = domains[table].written(column)
+            attribute = domains[table].description_of(column)
             assert attribute is not None
             formula.values(attribute, Surroundings(places.get(table, Place({}, rows)), places, places))
 
@@ -67,7 +67,7 @@ def with_followers(family: Family, rows: Mapping[str, Rows], found: _Cells) -> d
     formulas = _formulas(family, domains)
     for table, column in in_order_of_need(formulas):
         formula = formulas[table, column]
-        attribute, size = domains[table].written(column), len(rows[table])
+        attribute, size = domains[table].description_of(column), len(rows[table])
         assert attribute is not None
         if all(name in made[of or table] for of, name in formula.needs if name):
             at = rows[table].parent
@@ -95,7 +95,7 @@ def _formulas(family: Family, domains: Mapping[str, Domain]) -> dict[tuple[str, 
     return found
 
 
-def _tried(domain: Domain) -> dict[str, pd.Series]:
+def _values_to_try(domain: Domain) -> dict[str, pd.Series]:
     """Typed values of the columns of a table, to try expressions with."""
     values = tried_values(domain, TRIED_ROWS)
     return {name: typed_column(domain, name, cells) for name, cells in values.items()}
