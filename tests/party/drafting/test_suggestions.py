@@ -4,7 +4,8 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.drafting.inference import draft_file
-from dpmosaic.party.drafting.suggestions import labels_of, suggested_rules
+from dpmosaic.party.drafting.labels import labels_of
+from dpmosaic.party.drafting.suggestions import suggested_rules
 from dpmosaic.party.sources.checking import check_rows
 from dpmosaic.party.sources.source import open_source
 
