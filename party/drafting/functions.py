@@ -35,7 +35,8 @@ _ROWS_OF_EACH = 20
 _NAMED_PARTS = ("quarter", "weekday", "month", "hour", "day")
 """Parts that may have names; few first."""
 
-_MOST_STEPS = 50
+_MOST_STEPS, _OF_CHANCE = 50, 0.25
+"""Between so many steps at most, and so large a part of those that would be there by chance, values lie."""
 
 _MOST_FOLLOWING = 64
 """Columns of so many values at most are looked at as steps."""
@@ -100,13 +101,8 @@ def functions(
         if isinstance(attribute, NumericAttribute):
             numbers = attribute.numbers(np.array(labels[name].values, dtype=object))
         column = _Column(name, labels[name], numbers)
-        rules = [
-            *_parts(column, times),
-            *sorted(
-                [*_named_parts(column, times), *_steps(column, attributes, sorted_ones)],
-                key=lambda one: len(one.names if isinstance(one, PartOf) else one.values),
-            ),
-        ]
+        steps = sorted(_steps(column, attributes, sorted_ones), key=lambda one: len(one.values))
+        rules = [*_parts(column, times), *_named_parts(column, times), *steps]
         found += [rule for rule in rules if _fits(rule, attributes)][:1]
     order = {part: place for place, part in enumerate(PARTS)}
     return sorted(found, key=lambda one: order[one.part] if isinstance(one, PartOf) else len(order))
@@ -129,8 +125,7 @@ def scaled(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
         for kind, factor in ((Sum, _added(*heads)), (Product, _multiplied(*heads))):
             if factor is None or factor == (1.0 if kind is Product else 0.0):
                 continue
-            whole = int(factor) if float(factor).is_integer() else factor
-            rule = kind(name, (other, whole))
+            rule = kind(name, (other, _whole(factor)))
             if (~rule.broken({name: total, other: part}, domain)).mean() >= SHARE_KEEPING:
                 # Times 24 says the same as a 24th, and more than it without one for tiny numbers.
                 found.append((len(f"{abs(factor):g}") + 100 * (abs(factor) < 1) + 10 * (factor < 0), rule))
@@ -254,6 +249,8 @@ def _steps(
         places, values = _runs(position, codes)
         if not 1 < len(values) <= min(_MOST_STEPS + 1, len(one.values) / 2, len(codes) / _ROWS_OF_EACH):
             continue
+        if len(values) > 2 and len(values) > _OF_CHANCE * _runs_by_chance(position, codes):
+            continue
         kept = float((values[np.searchsorted(places[1:], position, "right")] == codes).mean())
         if kept < SHARE_KEEPING or not _says_more(kept, codes):
             continue
@@ -288,6 +285,14 @@ def _runs(
     return first, of[changed]
 
 
+def _runs_by_chance(position: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
+    """How many runs there were if which code a value has did not depend on where it lies."""
+    _, group = np.unique(position, return_inverse=True)
+    usual, _ = _most_frequent(group, codes)
+    shares = np.bincount(usual) / len(usual)
+    return 1 + len(usual) * float(1 - (shares**2).sum())
+
+
 def _between(low: Any, high: Any, attribute: Attribute) -> float | str:
     """A round number or date above one and not above another."""
     if isinstance(attribute, DateAttribute):
@@ -299,6 +304,9 @@ def _between(low: Any, high: Any, attribute: Attribute) -> float | str:
             begun = high
         text = str(begun.astype("datetime64[s]"))
         return text.removesuffix("T00:00:00")
+    if low == 0 and isinstance(attribute, NumericAttribute) and attribute.unit is not None:
+        # Whether it is above zero.
+        return _whole(attribute.unit)
     return round_between(float(low), float(high))
 
 
@@ -310,8 +318,12 @@ def round_between(low: float, high: float) -> float:
         near = min(max(round((low + high) / 2 / unit), first), last)
         found = float(f"{near * unit:.15g}")
         if first <= last and low < found <= high:
-            return int(found) if found.is_integer() else found
-    return high
+            return _whole(found)
+    return _whole(high)
+
+
+def _whole(number: float) -> float:
+    return int(number) if number.is_integer() else number
 
 
 def _power(number: float) -> int:
