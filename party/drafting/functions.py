@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
@@ -73,7 +73,9 @@ class _Column:
 def functions(
     attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]], labels: Mapping[str, Labels]
 ) -> list[Follows]:
-    """Columns that are parts of dates, or say between which steps a number or date lies; one rule of each.
+    """Columns that are parts of dates, or say between which steps a number or date lies.
+
+    Of each column it is one rule, or several that it is the same part.
 
     Args:
         attributes: as drafted, by name.
@@ -103,7 +105,7 @@ def functions(
         column = _Column(name, labels[name], numbers)
         steps = sorted(_steps(column, attributes, sorted_ones), key=lambda one: len(one.values))
         rules = [*_parts(column, times), *_named_parts(column, times), *steps]
-        found += [rule for rule in rules if _fits(rule, attributes)][:1]
+        found += _alike([rule for rule in rules if _fits(rule, attributes)])
     order = {part: place for place, part in enumerate(PARTS)}
     return sorted(found, key=lambda one: order[one.part] if isinstance(one, PartOf) else len(order))
 
@@ -145,6 +147,12 @@ def missing_together(rule: Follows, cells: Mapping[str, NDArray[Any]]) -> dict[s
     return {"null": rule.column, "when": {rule.of: [None]}, "only": True}
 
 
+def _alike(rules: Sequence[Follows]) -> list[Follows]:
+    """The first rule, and those by which the column is the same part of other dates."""
+    same = [rule for rule in rules if isinstance(rule, PartOf) and rule.same_part(rules[0])]
+    return [*(same or rules[:1])]
+
+
 def _fits(rule: Follows, attributes: Mapping[str, Attribute]) -> bool:
     try:
         Domain(tuple(attributes[name] for name in rule.columns), rules=(rule,))
@@ -164,7 +172,8 @@ def _parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartO
             continue
         for part in PARTS:
             kept = (part_of(part, found[known]) == held[known]).mean()
-            if kept >= SHARE_KEEPING and _says_more(kept, column.labels.codes[known]):
+            # No number is the year by chance.
+            if kept >= SHARE_KEEPING and (part == "year" or _says_more(kept, column.labels.codes[known])):
                 yield PartOf(column.name, name, part)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
@@ -18,10 +18,9 @@ from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.granularity import Granularity
 from ..attributes.moments import Times
 from ..attributes.numeric import NumericAttribute
-from ..values import text_of
 from .pieces import Targets, number_in, places_of, targets_of
 from .plain import absent_codes, plain, texts, with_numbers
-from .rule import Codes, Computed, Mask, check_columns
+from .rule import Codes, Computed, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,6 +84,11 @@ class Follows(Computed):
         """See `Computed`."""
         return self.column
 
+    @property
+    def agrees(self) -> bool:
+        """See `Computed`."""
+        return True
+
     @abstractmethod
     def classes(self, places: NDArray[Any]) -> NDArray[np.int64]:
         """A number for what the column is, by `places_of` the other one, shape (N,)."""
@@ -133,8 +137,8 @@ class Follows(Computed):
             held = found[known]
             broken[known] = (held != expected) & ~np.isnan(held)
             return broken
-        listed = self.targets(domain).listed
-        expected = np.array([listed(text_of(value)) for value in values], dtype=object)[position]
+        said = self.targets(domain).text_of
+        expected = np.array([said(value) for value in values], dtype=object)[position]
         held = found[known]
         broken[known] = (held != expected) & (held != "") & (expected != "")
         return broken
@@ -197,6 +201,10 @@ class PartOf(Follows):
 
     part: str
     names: tuple[tuple[str, Category], ...] = ()
+
+    def same_part(self, other: Rule) -> bool:
+        """Whether another rule says the same of another date."""
+        return isinstance(other, PartOf) and replace(other, of=self.of) == self
 
     def classes(self, places: NDArray[Any]) -> NDArray[np.int64]:
         """The part."""

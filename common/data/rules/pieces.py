@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ..attributes.attribute import Attribute
 from ..attributes.boolean import BooleanAttribute
 from ..attributes.categorical import CategoricalAttribute, Category
 from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
-from ..attributes.numeric import is_number
+from ..attributes.numeric import NumericAttribute, is_number
 from ..values import number_or_nan, text_of
 from .plain import absent_codes, extent, numbers, texts
 
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 
     from .follows import Follows
     from .rule import Mask
+
+
+ANYTHING, NOWHERE = -1, -2
+"""In place of the code of a value: it may have any, or none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +65,10 @@ class Targets:
         """The code of a value; negative if there is none."""
         return code_of(self.attribute, value)
 
-    def listed(self, text: str) -> str:
-        """The category of a text; empty if there is none."""
-        known = texts(self.attribute)
-        if text in known:
-            return text
-        return getattr(self.attribute, "other", None) or ""
+    def text_of(self, value: Category) -> str:
+        """How the column says a value, as `plain` gives it; empty if it does not."""
+        code = self.code_of(value)
+        return texts(self.attribute)[code] if code >= 0 else ""
 
 
 @functools.lru_cache(maxsize=64)
@@ -78,7 +79,7 @@ def pieces_of(attribute: Attribute, rules: tuple[Follows, ...]) -> Pieces:
     reach = bins.reach
     begun = np.unique(np.concatenate([rule.begins(attribute) for rule in rules]))
     if bins.lattice is not None:
-        begun = bins.lattice.values(bins.lattice.first_from(begun))
+        begun = np.unique(bins.lattice.values(bins.lattice.first_from(begun)))
     at = np.searchsorted(reach[:, 0], begun, "right") - 1
     inside = (at >= 0) & (reach[at, 0] < begun) & (begun <= reach[at, 1])
     cells = np.concatenate([np.arange(len(reach)), at[inside]])
@@ -120,7 +121,7 @@ def targets_of(rule: Follows, column: Attribute, of: Attribute) -> Targets:
     each = codes[position]
     free = np.ones(of.size, dtype=np.bool_)
     free[pieces.cells] = False
-    free[pieces.cells[each < 0]] = True
+    free[pieces.cells[each == ANYTHING]] = True
     pairs = np.unique((pieces.cells * column.size + each)[each >= 0])
     return Targets(column.size, pairs, free, silent, codes, column)
 
@@ -143,21 +144,21 @@ def _as_places(attribute: Attribute, found: NDArray[np.float64]) -> NDArray[Any]
     return moments.local(moments.instants(times))
 
 
+@functools.lru_cache(maxsize=4096)
 def code_of(attribute: Attribute, value: Category) -> int:
-    """The code of a value; negative if there is none."""
-    if isinstance(attribute, CategoricalAttribute | BooleanAttribute):
-        known = _codes_of_texts(attribute)
-        other = attribute.other if isinstance(attribute, CategoricalAttribute) else None
-        text = text_of(value)
-        return known.get(text, -1 if other is None or not text else known[text_of(other)])
-    number, reached = number_in(value), extent(attribute)
-    found = np.flatnonzero((reached[:, 0] <= number) & (number <= reached[:, 1]))
-    return int(found[0]) if len(found) else -1
-
-
-@functools.lru_cache(maxsize=256)
-def _codes_of_texts(attribute: CategoricalAttribute | BooleanAttribute) -> Mapping[str, int]:
-    return {text: code for code, text in enumerate(texts(attribute)) if text}
+    """The code of a value; `ANYTHING` if it may be any, and `NOWHERE` if none."""
+    text = text_of(value)
+    if not text:
+        return ANYTHING
+    if isinstance(attribute, BooleanAttribute):
+        return texts(attribute).index(text) if text in texts(attribute) else NOWHERE
+    numeric = isinstance(attribute, NumericAttribute)
+    cell: NDArray[Any] = np.array([number_in(value)]) if numeric else np.array([text], dtype=object)
+    reading = attribute.read(cell)
+    if any(rows.any() for rows, _ in reading.refused.values()):
+        return ANYTHING if attribute.open else NOWHERE
+    blank = any(rows.any() for key, rows in reading.counted.items() if key in ("missing", "blanked"))
+    return ANYTHING if blank else int(reading.codes[0])
 
 
 def number_in(value: Category) -> float:

@@ -117,6 +117,11 @@ class Computed(Rule):
         """The name of this column."""
 
     @property
+    def agrees(self) -> bool:
+        """Whether the others can be drawn so that they agree with it, and so with several such rules."""
+        return False
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The names of the others."""
         return tuple(name for name in self.columns if name != self.computed)
@@ -159,18 +164,20 @@ def check_columns(domain: Domain, columns: Clique, least: int) -> None:
 
 
 def in_order(rules: Iterable[Rule]) -> list[Computed]:
-    """The rules that compute a column, those of what others are computed from first.
+    """The rules that compute a column, the first one of each, those of what others are computed from first.
 
     Raises:
-        DataError: a column is computed by two rules, or from itself.
+        DataError: a column is computed by two rules that cannot be obeyed together, or from itself.
     """
-    left, found = {rule: rule.computed for rule in rules if isinstance(rule, Computed)}, list[Computed]()
-    named = [*left.values()]
-    if twice := [name for name in named if named.count(name) > 1]:
-        raise DataError(
-            f"rules: expected one rule that computes {twice[0]!r}, got several, which rows could hardly obey "
-            "together; leave all but one out"
-        )
+    first: dict[str, Computed] = {}
+    for rule in (rule for rule in rules if isinstance(rule, Computed)):
+        before = first.setdefault(rule.computed, rule)
+        if before is not rule and not (before.agrees and rule.agrees):
+            raise DataError(
+                f"rules: expected one rule that computes {rule.computed!r}, got several, which rows could "
+                "hardly obey together; leave all but one out"
+            )
+    left, found = {rule: name for name, rule in first.items()}, list[Computed]()
     while left:
         ready = [rule for rule in left if not {*left.values()}.intersection(rule.sources)]
         if not ready:

@@ -110,8 +110,10 @@ class _Draws:
         self._domain, self._codes, self._draw, self._counts, self._rng = domain, codes, draw, counts, rng
         # The columns that follow from each drawn one: what is computed is not drawn.
         self.inside: dict[str, list[Follows]] = {}
-        computed = {rule.computed for rule in in_order(rules)}
-        for rule in rules:
+        setting = in_order(rules)
+        computed = {rule.computed for rule in setting}
+        # Where not all can hold, what another column sets comes first: the others are set from this one.
+        for rule in sorted(rules, key=setting.__contains__):
             if isinstance(rule, Follows) and rule.of not in computed:
                 self.inside.setdefault(rule.of, []).append(rule)
 
