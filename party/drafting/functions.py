@@ -332,7 +332,7 @@ def round_between(low: float, high: float) -> float:
 
 
 def _whole(number: float) -> float:
-    return int(number) if number.is_integer() else number
+    return int(number) if float(number).is_integer() else number
 
 
 def _power(number: float) -> int:

@@ -19,7 +19,7 @@ from ..attributes.granularity import Granularity
 from ..attributes.moments import Times
 from ..attributes.numeric import NumericAttribute
 from .pieces import Targets, number_in, places_of, targets_of
-from .plain import absent_codes, plain, texts, with_numbers
+from .plain import absent_codes, dated, plain, texts, with_numbers
 from .rule import Codes, Computed, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -127,9 +127,12 @@ class Follows(Computed):
 
     def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`."""
-        places, known = places_of(domain[self.of], columns[self.of])
         found = columns[self.column]
         broken = np.zeros(len(found), dtype=np.bool_)
+        if isinstance(domain[self.of], GapAttribute):
+            # A gap alone tells no date.
+            return broken
+        places, known = places_of(domain[self.of], columns[self.of])
         wanted, position = np.unique(self.classes(places), return_inverse=True)
         values = [self.value(one) for one in wanted.tolist()]
         if found.dtype.kind == "f":
@@ -163,7 +166,7 @@ class Follows(Computed):
     def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """See `Computed`; a value that the column does not hold is left out."""
         attribute, found = domain[self.column], values[self.column]
-        places, known = places_of(domain[self.of], plain(domain[self.of], values[self.of]))
+        places, known = places_of(domain[self.of], dated(domain[self.of], values[self.of]))
         now = plain(attribute, found)
         classes = np.zeros(len(found), dtype=np.int64)
         classes[known] = self.classes(places)
