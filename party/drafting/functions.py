@@ -323,7 +323,8 @@ def round_between(low: float, high: float) -> float:
     """The number of fewest digits above one and not above another; of several, the nearest to the middle."""
     for power in range(_power(max(abs(low), abs(high))) + 1, -16, -1):
         unit = 10.0**power
-        first, last = math.floor(low / unit) + 1, math.floor(high / unit)
+        # Quotients of decimal numbers may be a little less than whole.
+        first, last = math.floor(low / unit + 1e-9) + 1, math.floor(high / unit + 1e-9)
         near = min(max(round((low + high) / 2 / unit), first), last)
         found = float(f"{near * unit:.15g}")
         if first <= last and low < found <= high:
