@@ -220,14 +220,14 @@ def _following(
         assert table.domain is not None
         (other,) = rule.sources
         known = {one.name: one for one in (*table.domain.attributes, table.steps.when, *table.ends)}
-        attribute = known[rule.computed]
+        attribute = known[rule.result]
         cells = found.get(other, parts[other])
         values = {
-            rule.computed: attribute.decode(held.codes[rule.computed], rng),
+            rule.result: attribute.decode(held.codes[rule.result], rng),
             other: cells.to_numpy(object),
         }
         made = rule.compute(Domain((attribute, known[other])), values)
-        found[rule.computed] = typed_column(Domain((attribute,)), rule.computed, made)
+        found[rule.result] = typed_column(Domain((attribute,)), rule.result, made)
     return found
 
 

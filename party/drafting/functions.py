@@ -41,7 +41,7 @@ _MOST_STEPS, _OF_CHANCE = 50, 0.25
 _MOST_FOLLOWING = 64
 """Columns of so many values at most are looked at as steps."""
 
-_MOST_SCALED, _LEAST_DIFFERENT, _MOST_DIGITS = 50, 5, 6
+_MOST_SCALED, _LEAST_DIFFERENT, _DIGITS_OF_NUMBER = 50, 5, 6
 """Numbers times or plus a number are looked for among so many columns, of so many different numbers at least;
 the number has so many digits at most."""
 
@@ -63,7 +63,7 @@ class _Column:
     numbers: Numbers
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def present(self) -> NDArray[np.bool_]:
         """The rows in which it is not missing."""
         return np.array([value is not None for value in self.labels.values], dtype=np.bool_)[
             self.labels.codes
@@ -110,7 +110,7 @@ def functions(
     return sorted(found, key=lambda one: order[one.part] if isinstance(one, PartOf) else len(order))
 
 
-def scaled(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
+def scalings(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
     """Columns that are another one times or plus a number; of those that say the same, the plainest."""
     numbers = {
         name: found
@@ -124,7 +124,7 @@ def scaled(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
             continue
         total, part = numbers[name][known], numbers[other][known]
         heads = total[:_SCALED_HEAD], part[:_SCALED_HEAD]
-        for kind, factor in ((Sum, _added(*heads)), (Product, _multiplied(*heads))):
+        for kind, factor in ((Sum, _summand(*heads)), (Product, _factor_between(*heads))):
             if factor is None or factor == (1.0 if kind is Product else 0.0):
                 continue
             rule = kind(name, (other, _whole(factor)))
@@ -167,7 +167,7 @@ def _parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartO
     if np.isnan(column.numbers).all():
         return
     for name, found in times.items():
-        known = ~np.isnat(found) & column.known
+        known = ~np.isnat(found) & column.present
         if known.sum() < LEAST_ROWS:
             continue
         for part in PARTS:
@@ -180,7 +180,7 @@ def _parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartO
 def _named_parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartOf]:
     """The dates of which it is the name of a part, or of several."""
     for name, found in times.items():
-        known = ~np.isnat(found) & column.known
+        known = ~np.isnat(found) & column.present
         codes = column.labels.codes[known]
         if known.sum() < LEAST_ROWS:
             continue
@@ -244,7 +244,7 @@ def _steps(
     """The numbers and dates between whose steps it says that they lie."""
     if not 1 < len(column.labels.values) <= _MOST_FOLLOWING:
         return
-    known = column.known
+    known = column.present
     for name, one in sources.items():
         kept_rows = known[one.rows]
         codes, position = column.labels.codes[one.rows[kept_rows]], one.position[kept_rows]
@@ -340,7 +340,7 @@ def _power(number: float) -> int:
     return math.floor(math.log10(number)) if number > 0 else 0
 
 
-def _added(total: Numbers, part: Numbers) -> float | None:
+def _summand(total: Numbers, part: Numbers) -> float | None:
     """What is added to a part, if it is the same nearly everywhere."""
     between = np.round(total - part, 9)
     values, counts = np.unique(between, return_counts=True)
@@ -348,7 +348,7 @@ def _added(total: Numbers, part: Numbers) -> float | None:
     return float(values[place]) if counts[place] >= SHARE_KEEPING * len(between) else None
 
 
-def _multiplied(total: Numbers, part: Numbers) -> float | None:
+def _factor_between(total: Numbers, part: Numbers) -> float | None:
     """By what a part is multiplied, of few digits, if it is the same nearly everywhere but for rounding."""
     known = part != 0
     if not known.any():
@@ -361,4 +361,4 @@ def _multiplied(total: Numbers, part: Numbers) -> float | None:
         return None
     found = round_between(np.nextafter(low, -np.inf), high)
     digits = f"{abs(found):.15g}".replace(".", "").strip("0")
-    return found if found and len(digits) <= _MOST_DIGITS else None
+    return found if found and len(digits) <= _DIGITS_OF_NUMBER else None

@@ -22,7 +22,7 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.plain import plain
 from ...common.data.rules.rule import Computed, in_order
 from ...common.errors import DataError
-from .functions import LEAST_ROWS, SHARE_KEEPING, functions, missing_together, scaled
+from .functions import LEAST_ROWS, SHARE_KEEPING, functions, missing_together, scalings
 from .labels import Labels
 
 _EXPECTED = 20
@@ -87,7 +87,7 @@ def suggested_rules(
         name: found for name, a in attributes.items() if (found := _factor(a, cells[name])) is not None
     }
     domain = Domain(tuple(attributes.values()))
-    totals = [*_totals(Sum, numbers, domain), *_totals(Product, factors, domain), *scaled(factors, domain)]
+    totals = [*_totals(Sum, numbers, domain), *_totals(Product, factors, domain), *scalings(factors, domain)]
     computed = _one_of_each([*following, *totals])
     following = [rule for rule in computed if isinstance(rule, Follows)]
     totals = [rule for rule in computed if isinstance(rule, Sum)]
@@ -117,7 +117,7 @@ def _roots(rules: Sequence[Computed]) -> dict[str, str]:
     found: dict[str, str] = {}
     for rule in in_order(rules):
         if len(rule.sources) == 1:
-            found[rule.computed] = found.get(rule.sources[0], rule.sources[0])
+            found[rule.result] = found.get(rule.sources[0], rule.sources[0])
     return found
 
 

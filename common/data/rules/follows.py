@@ -19,7 +19,7 @@ from ..attributes.granularity import Granularity
 from ..attributes.moments import Times
 from ..attributes.numeric import NumericAttribute
 from .pieces import Targets, number_in, places_of, targets_of
-from .plain import absent_codes, dated, plain, texts, with_numbers
+from .plain import absent_codes, plain, plain_dates, texts, with_numbers
 from .rule import Codes, Computed, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..domain import Clique, Domain
 
 
-_MOST_PLACES = 2**22
+_LONGEST_CALENDAR = 2**22
 """Days, hours or minutes between the first and the last time of a column whose parts others are."""
 
 _NESTED = {
@@ -80,7 +80,7 @@ class Follows(Computed):
         return (self.column, self.of)
 
     @property
-    def computed(self) -> str:
+    def result(self) -> str:
         """See `Computed`."""
         return self.column
 
@@ -166,7 +166,7 @@ class Follows(Computed):
     def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """See `Computed`; a value that the column does not hold is left out."""
         attribute, found = domain[self.column], values[self.column]
-        places, known = places_of(domain[self.of], dated(domain[self.of], values[self.of]))
+        places, known = places_of(domain[self.of], plain_dates(domain[self.of], values[self.of]))
         now = plain(attribute, found)
         classes = np.zeros(len(found), dtype=np.int64)
         classes[known] = self.classes(places)
@@ -215,7 +215,7 @@ class PartOf(Follows):
 
     def value(self, one: int) -> Category:
         """The name of the part; a missing value if it has none."""
-        return _named(self.names).get(str(one), "") if self.names else one
+        return _name_of_part(self.names).get(str(one), "") if self.names else one
 
     def begins(self, attribute: Attribute) -> NDArray[np.float64]:
         """The units in which days, hours or minutes begin."""
@@ -251,7 +251,7 @@ class PartOf(Follows):
             raise DataError(f"rules: {self.of!r} holds times of day, which have no {self.part}; fix the rule")
         if isinstance(held, DateAttribute):
             begun, ended = held.moments.at(np.array(held.units.ends).astype(np.int64)).astype("datetime64[s]")
-            if (ended - begun).astype(np.int64) / length.seconds > _MOST_PLACES:
+            if (ended - begun).astype(np.int64) / length.seconds > _LONGEST_CALENDAR:
                 raise DataError(
                     f"rules: the bounds of {self.of!r} are too far apart for a part that is the "
                     f"{self.part}; state narrower ones, or leave out the rule"
@@ -329,5 +329,5 @@ class StepsOf(Follows):
 
 
 @functools.lru_cache(maxsize=256)
-def _named(pairs: tuple[tuple[str, Category], ...]) -> Mapping[str, Category]:
+def _name_of_part(pairs: tuple[tuple[str, Category], ...]) -> Mapping[str, Category]:
     return dict(pairs)

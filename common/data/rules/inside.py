@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .follows import Follows
     from .rule import Codes
 
-_CELLS_AT_ONCE = 2**22
+_PIECES_AT_ONCE = 2**22
 """At most so many rows times pieces of a bin are compared at once."""
 
 
@@ -50,7 +50,9 @@ def draw_inside(
     rows = np.flatnonzero(own < spread.size)
     ranks, cells = _ranks(pieces, bins, counts), own[rows]
     wanted = np.stack([codes[rule.column][rows].astype(np.int64) for rule in rules])
-    chosen = _chosen(pieces, np.diff(ranks, axis=1)[:, 0], cells, wanted, _codes(domain, rules, pieces), rng)
+    chosen = _choose_pieces(
+        pieces, np.diff(ranks, axis=1)[:, 0], cells, wanted, _codes(domain, rules, pieces), rng
+    )
     low, high = ranks[chosen].T
     at = low + rng.random(len(rows)) * (high - low)
     found = spread.shorten(spread.at(cells, counts, at), cells, counts, rng)
@@ -81,7 +83,7 @@ def _codes(domain: Domain, rules: Sequence[Follows], pieces: Pieces) -> NDArray[
     return found
 
 
-def _chosen(
+def _choose_pieces(
     pieces: Pieces,
     masses: NDArray[np.float64],
     cells: NDArray[np.int64],
@@ -107,7 +109,7 @@ def _chosen(
     for cell in np.flatnonzero(np.diff(starts)).tolist():
         first, beyond = int(firsts[cell]), int(firsts[cell + 1])
         here = slice(first, beyond)
-        step = max(1, _CELLS_AT_ONCE // (beyond - first))
+        step = max(1, _PIECES_AT_ONCE // (beyond - first))
         for begun in range(int(starts[cell]), int(starts[cell + 1]), step):
             rows = order[begun : min(begun + step, int(starts[cell + 1]))]
             alike, position = np.unique(wanted[:, rows], axis=1, return_inverse=True)

@@ -93,7 +93,7 @@ class Sum(Computed):
         return (self.total, *(part for part in self.addends if isinstance(part, str)))
 
     @property
-    def computed(self) -> str:
+    def result(self) -> str:
         """The total."""
         return self.total
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...later import np
 from ..attributes.attribute import Attribute
@@ -18,12 +18,27 @@ from .plain import absent_codes, extent, numbers, texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .follows import Follows
     from .rule import Mask
 
 
 ANYTHING, NOWHERE = -1, -2
 """In place of the code of a value: it may have any, or none."""
+
+
+class Classes(Protocol):
+    """What `Follows` says of a function of numbers or dates; see there."""
+
+    def classes(self, places: NDArray[Any]) -> NDArray[np.int64]:
+        """A number for what the column is, shape (N,)."""
+        ...
+
+    def value(self, one: int) -> Category:
+        """What the column is, by such a number."""
+        ...
+
+    def begins(self, attribute: Attribute) -> NDArray[np.float64]:
+        """Numbers from which on its class may be another."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +87,7 @@ class Targets:
 
 
 @functools.lru_cache(maxsize=64)
-def pieces_of(attribute: Attribute, rules: tuple[Follows, ...]) -> Pieces:
+def pieces_of(attribute: Attribute, rules: tuple[Classes, ...]) -> Pieces:
     """The bins of a column, divided where one of the rules gives another class."""
     bins = bins_of(attribute)
     assert bins is not None
@@ -103,7 +118,7 @@ def pieces_of(attribute: Attribute, rules: tuple[Follows, ...]) -> Pieces:
 
 
 @functools.lru_cache(maxsize=64)
-def targets_of(rule: Follows, column: Attribute, of: Attribute) -> Targets:
+def targets_of(rule: Classes, column: Attribute, of: Attribute) -> Targets:
     """What a column may be for each code of the one that it follows from."""
     silent = absent_codes(column)
     if isinstance(column, CategoricalAttribute | BooleanAttribute):

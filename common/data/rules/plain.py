@@ -37,7 +37,7 @@ def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     if isinstance(attribute, NumericAttribute):
         return attribute.numbers(values)
     if isinstance(attribute, TimeAttribute):
-        return dated(attribute, values)
+        return plain_dates(attribute, values)
     reading = attribute.read(values)
     found: NDArray[Any] = np.array(texts(attribute), dtype=object)[reading.codes]
     for refused, _ in reading.refused.values():
@@ -45,7 +45,7 @@ def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     return found
 
 
-def dated(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
+def plain_dates(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     """As `plain`, but of a column that comes after another one for its dates and not for the gaps."""
     if not isinstance(attribute, TimeAttribute):
         return plain(attribute, values)

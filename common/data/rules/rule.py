@@ -113,7 +113,7 @@ class Computed(Rule):
 
     @property
     @abstractmethod
-    def computed(self) -> str:
+    def result(self) -> str:
         """The name of this column."""
 
     @property
@@ -124,7 +124,7 @@ class Computed(Rule):
     @property
     def sources(self) -> tuple[str, ...]:
         """The names of the others."""
-        return tuple(name for name in self.columns if name != self.computed)
+        return tuple(name for name in self.columns if name != self.result)
 
     @property
     def of_values(self) -> bool:
@@ -171,10 +171,10 @@ def in_order(rules: Iterable[Rule]) -> list[Computed]:
     """
     first: dict[str, Computed] = {}
     for rule in (rule for rule in rules if isinstance(rule, Computed)):
-        before = first.setdefault(rule.computed, rule)
+        before = first.setdefault(rule.result, rule)
         if before is not rule and not (before.agrees and rule.agrees):
             raise DataError(
-                f"rules: expected one rule that computes {rule.computed!r}, got several, which rows could "
+                f"rules: expected one rule that computes {rule.result!r}, got several, which rows could "
                 "hardly obey together; leave all but one out"
             )
     left, found = {rule: name for name, rule in first.items()}, list[Computed]()

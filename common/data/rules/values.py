@@ -83,7 +83,7 @@ def after_times(domain: Domain, values: Mapping[str, NDArray[Any]]) -> Values:
     found = dict(values)
     for rule in in_order(domain.rules):
         if _follows_gap(domain, rule) and found.keys() >= {*rule.columns}:
-            found[rule.computed] = rule.compute(domain, found)
+            found[rule.result] = rule.compute(domain, found)
     return found
 
 
@@ -111,7 +111,7 @@ class _Draws:
         # The columns that follow from each drawn one: what is computed is not drawn.
         self.inside: dict[str, list[Follows]] = {}
         setting = in_order(rules)
-        computed = {rule.computed for rule in setting}
+        computed = {rule.result for rule in setting}
         # Where not all can hold, what another column sets comes first: the others are set from this one.
         for rule in sorted(rules, key=setting.__contains__):
             if isinstance(rule, Follows) and rule.of not in computed:
@@ -142,11 +142,11 @@ def _set_computed(domain: Domain, codes: Mapping[str, Codes], values: Values, ru
     """
     outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
     ordered = in_order(rules)
-    computed = {rule.computed for rule in ordered}
+    computed = {rule.result for rule in ordered}
     for rule in ordered:
         if isinstance(rule, Follows) and rule.of in computed:
             outside |= rule.broken(_plain(domain, values, rule.columns), domain)
-        values[rule.computed] = rule.compute(domain, values)
+        values[rule.result] = rule.compute(domain, values)
         if isinstance(rule, Sum):
             total = numbers(plain(domain[rule.total], values[rule.total]))
             low, high = extent(domain[rule.total])[codes[rule.total]].T
