@@ -277,7 +277,7 @@ def decode_table(
         counts: rows of each code, for every attribute, by which numbers are spread within bins; those of the
             table if None.
     """
-    from .rules.values import drawn_together
+    from .rules.values import after_times, drawn_together
 
     codes = dict(zip(table.domain.names, table.columns, strict=True))
     spread = code_counts(table) if counts is None else counts
@@ -286,7 +286,8 @@ def decode_table(
         return table.domain[name].decode(codes[name][rows], rng, spread[name])
 
     values = {name: table.domain[name].decode(column, rng, spread[name]) for name, column in codes.items()}
-    return with_times(table.domain, drawn_together(table.domain, codes, values, draw))
+    drawn = drawn_together(table.domain, codes, values, draw, spread, rng)
+    return after_times(table.domain, with_times(table.domain, drawn))
 
 
 def code_counts(table: Table) -> dict[str, NDArray[np.int64]]:

@@ -18,10 +18,10 @@ from ...common.data.attributes.dates import DateAttribute, GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.gaps import with_times
-from ...common.data.rules.order import AtMost, Sum
+from ...common.data.rules.order import AtMost
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
-from ...common.data.rules.values import drawn_together, out_of_order
+from ...common.data.rules.values import after_times, drawn_together, out_of_order, related_by_values
 from ...common.data.table import Table
 from ..results.columns.formulas import with_followers
 from ..results.row_forms import RowForms
@@ -66,9 +66,8 @@ class Decoder:
 
         No sum is about the same columns.
         """
-        ruled = [rule for rule in self.domain.rules if isinstance(rule, (AtMost, Sum))]
         found: list[AtMost] = []
-        for together in components(ruled):
+        for together in components(related_by_values(self.domain)):
             names = {name for rule in together for name in rule.columns}.intersection(self.condition.allowed)
             orders = [rule for rule in together if isinstance(rule, AtMost)]
             if len(orders) == len(together) and any(map(self._cuts, names)):
@@ -114,7 +113,7 @@ class Decoder:
             return self._values(name, codes[name][rows], rng)
 
         if self.forms.together:
-            values = drawn_together(self.domain, codes, values, draw)
+            values = drawn_together(self.domain, codes, values, draw, self.counts, rng)
         held = [
             self.condition.holds(name, self._numbers(name, values[name]))
             for name in self.condition.allowed
@@ -122,7 +121,8 @@ class Decoder:
         ]
         if held:
             table, values = _select_rows(table, values, np.logical_and.reduce(held))
-        values = with_times(self.domain, values) if self.forms.following else values
+        if self.forms.following:
+            values = after_times(self.domain, with_times(self.domain, values))
         if self.domain.followers:
             alone = {name: self._values(name, table.column(name), rng) for name in self.forms.single}
             values = with_followers(self.domain, {**alone, **values}, table.record_count)

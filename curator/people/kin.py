@@ -11,6 +11,8 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
 from ...common.data.domain import Domain
 from ...common.data.related.steps import Steps
+from ...common.data.rules import read_rules
+from ...common.data.rules.follows import Follows
 from ...common.forms.form import Form
 from ...common.forms.several import TEXTS, ListOf
 from ...common.forms.tables import Key, MapOf, Table
@@ -32,6 +34,7 @@ _LATER = (
     "counts",
     "quantiles",
     "moves",
+    "follows",
 )
 """Entries that tables of earlier versions lack."""
 
@@ -57,6 +60,7 @@ _ENTRIES: Mapping[str, Form] = {
     "counts": MapOf(whole(0, 1)),
     "summaries": ListOf(Table({name: Key(form, required=True) for name, form in _SUMMARY.items()})),
     "evened": whole(1, WEIGHT_PARTS),
+    "follows": ListOf(Anything()),
     "quantiles": ListOf(ListOf(Number())),
     "moves": ListOf(ListOf(ListOf(Number()))),
     "groups": MapOf(ListOf(whole(0), some=True)),
@@ -90,6 +94,7 @@ class Kin:
         repeats: columns that repeat what the row above is = the table above, and its column.
         counts: columns that count the rows of each parent = the first number.
         ends: columns that come after the order, each after those that it counts from; the domain has how far.
+        follows: rules of columns that follow from the order or from such a column.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         moves: where drawn values of the order move to, in maps one after the other, each of pairs in order;
@@ -118,6 +123,7 @@ class Kin:
     repeats: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     ends: tuple[Attribute, ...] = ()
+    follows: tuple[Follows, ...] = ()
     summaries: tuple[Summary, ...] = ()
     evened: int = 1
     moves: tuple[tuple[tuple[float, float], ...], ...] = ()
@@ -162,6 +168,7 @@ class Kin:
             **({"once": list(self.once)} if self.once else {}),
             **({"repeats": {name: list(one) for name, one in self.repeats.items()}} if self.repeats else {}),
             **({"counts": dict(self.counts)} if self.counts else {}),
+            **({"follows": [rule.to_json() for rule in self.follows]} if self.follows else {}),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "moves": [[list(pair) for pair in one] for one in self.moves],
@@ -206,6 +213,7 @@ class Kin:
             repeats=repeats,
             counts=form.get("counts", {}),
             ends=timed[1:],
+            follows=tuple(rule for rule in read_rules(form.get("follows", [])) if isinstance(rule, Follows)),
             summaries=tuple(
                 SUMMARIES[one["what"]](one["name"], one["column"], tuple(one["values"]))
                 for one in form["summaries"]

@@ -17,6 +17,7 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
+from ...common.data.rules.rule import in_order
 from ...common.data.table import Table
 from ..results.columns.typed import typed_column, typed_values
 from ..results.frames import typed_frame
@@ -206,9 +207,31 @@ def _values(
         else:
             named = table.domain.identifiers
             parts |= {one.name: typed_column(table.domain, one.name, one.draw(len(held))) for one in named}
+        parts |= _following(table, held, parts, rng)
     if above is not None:
         above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
+
+
+def _following(
+    table: Kin, held: Rows, parts: Mapping[str, Any], rng: np.random.Generator
+) -> dict[str, pd.Series]:
+    """The columns that follow from the order of rows, or from what comes after it, as these are drawn."""
+    found: dict[str, pd.Series] = {}
+    for rule in in_order(table.follows):
+        assert table.steps is not None
+        assert table.domain is not None
+        (other,) = rule.sources
+        known = {one.name: one for one in (*table.domain.attributes, table.steps.when, *table.ends)}
+        attribute = known[rule.result]
+        cells = found.get(other, parts[other])
+        values = {
+            rule.result: attribute.decode(held.codes[rule.result], rng),
+            other: cells.to_numpy(object),
+        }
+        made = rule.compute(Domain((attribute, known[other])), values)
+        found[rule.result] = typed_column(Domain((attribute,)), rule.result, made)
+    return found
 
 
 def _rising(cells: pd.Series, held: Rows) -> pd.Series:

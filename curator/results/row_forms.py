@@ -22,7 +22,8 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.dates import TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import gaps_of
-from ...common.data.rules.order import AtMost, Sum
+from ...common.data.rules.follows import Follows
+from ...common.data.rules.values import related_by_values
 from ...common.showing.formulas import as_text
 from .columns.typed import typed_column
 from .csv_files import cells, header, join_cells
@@ -54,13 +55,15 @@ class RowForms:
     @cached_property
     def together(self) -> frozenset[str]:
         """Attributes whose values rules relate, beyond their codes."""
-        rules = [rule for rule in self.domain.rules if isinstance(rule, (AtMost, Sum))]
-        return frozenset(name for rule in rules for name in rule.columns)
+        return frozenset(name for rule in related_by_values(self.domain) for name in rule.columns)
 
     @cached_property
     def following(self) -> frozenset[str]:
-        """Attributes whose values come after others', and these others."""
-        return frozenset(n for name, one in gaps_of(self.domain).items() for n in (name, one.other))
+        """Attributes whose values come after others', these others, and what follows from gaps."""
+        gaps = gaps_of(self.domain)
+        rules = [rule for rule in self.domain.rules if isinstance(rule, Follows) and rule.of in gaps]
+        found = {n for name, one in gaps.items() for n in (name, one.other)}
+        return frozenset(found.union(rule.column for rule in rules))
 
     @cached_property
     def single(self) -> frozenset[str]:

@@ -22,9 +22,10 @@ from .dates import INTERVAL, draft_clock, draft_date
 from .draft import Draft
 from .following import following_dates
 from .known import is_known
+from .labels import labels_of
 from .numbers import draft_number
 from .profile import FLOATS, Profile, Rows, is_absent, is_infinite
-from .suggestions import equivalent_columns, labels_of, same_within, suggested_rules
+from .suggestions import equivalent_columns, same_within, suggested_rules
 from .texts import FEW_TEXTS, OTHER, draft_boolean, draft_identifier, draft_texts, names_people, natural
 
 FEW_NUMBERS = 20
@@ -162,7 +163,8 @@ def draft_rows(
 
 def _orders(rule: Mapping[str, Any], later: Collection[str]) -> bool:
     """Whether a rule compares or adds one of these columns."""
-    return any(name in later for name in (rule.get("sum"), *rule.get("of", ()), *rule.get("at_most", ())))
+    parts = rule["of"] if "sum" in rule or "product" in rule else ()
+    return any(name in later for name in (rule.get("sum"), *parts, *rule.get("at_most", ())))
 
 
 def _entry_of_ordered(profile: Profile, categories: Sequence[Category]) -> tuple[Any, list[str]]:

@@ -1,11 +1,10 @@
-"""Suggests rules that private rows keep: dependencies, impossible combinations, inequalities, totals."""
+"""Suggests rules that private rows keep: functions, dependencies, impossible combinations, inequalities."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from typing import Any
 
@@ -13,21 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.rules.order import Product, Sum, totals_in_order
+from ...common.data.domain import Domain
+from ...common.data.rules.follows import Follows
+from ...common.data.rules.order import Product, Sum
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.plain import plain
-from ...common.data.values import text_of
+from ...common.data.rules.rule import Computed, in_order
 from ...common.errors import DataError
-
-LEAST_ROWS = 100
-"""Fewer rows tell nothing."""
-
-_SHARE_KEEPING = 0.999
-"""Share of the rows that keep a suggested rule."""
+from .functions import LEAST_ROWS, SHARE_KEEPING, functions, missing_together, scalings
+from .labels import Labels
 
 _EXPECTED = 20
 """A combination is suspicious if so many rows would have it, were the columns independent."""
@@ -64,38 +60,6 @@ _RNG_SEED = 1
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """A column of categories.
-
-    Attributes:
-        values: the different ones, as rules list them; None if missing.
-        codes: for each row the place of its value, shape (N,).
-    """
-
-    values: tuple[Any, ...]
-    codes: NDArray[np.int64]
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """The number of rows of each value."""
-        return np.bincount(self.codes, minlength=len(self.values))
-
-
-def labels_of(cells: NDArray[Any], attribute: Attribute | None = None) -> Labels:
-    """The cells of a column as categories; shape (N,).
-
-    Args:
-        cells: as texts, None where they are missing.
-        attribute: of them, if rules may name them: those on yes and no say true and false.
-    """
-    if isinstance(attribute, BooleanAttribute):
-        cells = plain(attribute, cells)
-    texts = np.array([text_of(cell) for cell in cells.tolist()], dtype=object)
-    values, codes = np.unique(texts, return_inverse=True)
-    return Labels(tuple(value or None for value in values.tolist()), codes)
-
-
 def suggested_rules(
     attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]], labels: Mapping[str, Labels]
 ) -> list[dict[str, Any]]:
@@ -114,25 +78,52 @@ def suggested_rules(
     numbers = {
         name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
     }
+    following = functions(attributes, cells, labels)
+    empty = {
+        name: np.array([value is None for value in one.values])[one.codes] for name, one in labels.items()
+    }
     labels = {name: labels[name] for name in attributes if name not in numbers}
     factors = {
         name: found for name, a in attributes.items() if (found := _factor(a, cells[name])) is not None
     }
-    totals = _one_of_each([*_totals(Sum, numbers), *_totals(Product, factors)])
-    determined = list(_dependencies(labels))
+    domain = Domain(tuple(attributes.values()))
+    totals = [*_totals(Sum, numbers, domain), *_totals(Product, factors, domain), *scalings(factors, domain)]
+    computed = _one_of_each([*following, *totals])
+    following = [rule for rule in computed if isinstance(rule, Follows)]
+    totals = [rule for rule in computed if isinstance(rule, Sum)]
+    roots = _roots(computed)
+    determined = [one for one in _dependencies(labels) if not _of_one_root(one["determines"].values(), roots)]
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     doubled = {name for name, _ in equivalent_columns(labels)}
     labels = {name: one for name, one in labels.items() if name not in doubled}
-    summed = {name for rule in totals for name in (rule.get("sum", ""), *rule["of"]) if "sum" in rule}
+    summed = {name for rule in totals if not isinstance(rule, Product) for name in rule.columns}
+    own = {name: found for name, found in numbers.items() if name not in roots}
+    together = [missing_together(rule, empty) for rule in following]
     return [
+        *(rule.to_json() for rule in following),
         *determined[:_MOST_RULES],
-        *_impossible_categories(labels, explained),
-        *_impossible_numbers(attributes, numbers),
-        *_limits({name: found for name, found in numbers.items() if _is_plain(attributes[name])}, labels),
+        *_impossible_categories(labels, explained, roots),
+        *_impossible_numbers(attributes, own),
+        *_limits({name: found for name, found in own.items() if _is_plain(attributes[name])}, labels, roots),
         *_missing_when(labels, numbers),
-        *_at_most({name: found for name, found in numbers.items() if name not in summed}),
-        *totals[:_MOST_RULES],
+        *(rule for rule in together if rule is not None),
+        *_at_most({name: found for name, found in own.items() if name not in summed}),
+        *(rule.to_json() for rule in totals[:_MOST_RULES]),
     ]
+
+
+def _roots(rules: Sequence[Computed]) -> dict[str, str]:
+    """The columns that follow from a single other one, and from which one in the end."""
+    found: dict[str, str] = {}
+    for rule in in_order(rules):
+        if len(rule.sources) == 1:
+            found[rule.result] = found.get(rule.sources[0], rule.sources[0])
+    return found
+
+
+def _of_one_root(names: Collection[str], roots: Mapping[str, str]) -> bool:
+    """Whether columns follow from the same one, so that what they say of each other does too."""
+    return len({roots.get(name, name) for name in names}) == 1
 
 
 def equivalent_columns(labels: Mapping[str, Labels]) -> list[tuple[str, str]]:
@@ -225,18 +216,18 @@ def _dependencies(labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
 
 
 def _impossible_categories(
-    labels: Mapping[str, Labels], explained: set[frozenset[str]]
+    labels: Mapping[str, Labels], explained: set[frozenset[str]], roots: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Values of two columns that do not occur together; those first that would be most frequent."""
     found = []
     small = {name: one for name, one in labels.items() if len(one.values) <= _COMBINED_VALUES_MOST}
     for (name, a), (other, b) in combinations(small.items(), 2):
-        if frozenset((name, other)) in explained:
+        if frozenset((name, other)) in explained or _of_one_root((name, other), roots):
             continue
         shape = len(a.values), len(b.values)
         cells = np.bincount(a.codes * shape[1] + b.codes, minlength=shape[0] * shape[1]).reshape(shape)
         expected = np.outer(a.counts, b.counts) / len(a.codes)
-        suspicious = (cells <= (1 - _SHARE_KEEPING) * expected) & (expected >= _EXPECTED)
+        suspicious = (cells <= (1 - SHARE_KEEPING) * expected) & (expected >= _EXPECTED)
         for place in np.flatnonzero(suspicious.any(axis=1)):
             with_it = [b.values[k] for k in np.flatnonzero(suspicious[place])]
             rule = {"impossible": {name: [a.values[place]], other: with_it}}
@@ -257,7 +248,7 @@ def _impossible_numbers(
     for name, other in combinations(zeroed, 2):
         positive = numbers[name] > 0, numbers[other] > 0
         expected = positive[0].mean() * positive[1].sum()
-        if expected >= _EXPECTED and (positive[0] & positive[1]).sum() <= (1 - _SHARE_KEEPING) * expected:
+        if expected >= _EXPECTED and (positive[0] & positive[1]).sum() <= (1 - SHARE_KEEPING) * expected:
             yield {"impossible": {name: {"above": 0}, other: {"above": 0}}}
 
 
@@ -265,7 +256,9 @@ def _is_plain(attribute: Attribute) -> bool:
     return isinstance(attribute, NumericAttribute) and not attribute.texts
 
 
-def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+def _limits(
+    numbers: Mapping[str, Numbers], labels: Mapping[str, Labels], roots: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """Numbers that are far from those of other rows for some categories, such as the values of one test."""
     found: dict[tuple[str, str, str, float], list[Any]] = {}
     shares: dict[tuple[str, str, str, float], float] = {}
@@ -277,6 +270,8 @@ def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Ite
             continue
         ranks = np.searchsorted(np.quantile(held, np.arange(1, _RANKS) / _RANKS), held)
         for other, one in small.items():
+            if _of_one_root((name, other), roots):
+                continue
             codes = one.codes[known]
             for place in _apart(ranks, codes, len(one.values)):
                 for key, bound, share in _bounds(held[codes == place], held[codes != place]):
@@ -291,13 +286,13 @@ def _limits(numbers: Mapping[str, Numbers], labels: Mapping[str, Labels]) -> Ite
 def _bounds(own: Numbers, rest: Numbers) -> Iterator[tuple[str, float, float]]:
     """Bounds that the rows of a category keep, and the share of the others that are beyond: of many alone."""
     for key, sign in (("below", -1.0), ("above", 1.0)):
-        end = float(np.quantile(sign * own, _SHARE_KEEPING))
+        end = float(np.quantile(sign * own, SHARE_KEEPING))
         bound = _round_outwards(end)
         share, of_sign = (float((sign * rest > one).mean()) for one in (bound, 0.0))
         if end <= 0 and share - of_sign < _BEYOND:
             # Their sign alone says all that matters.
             bound, share = 0.0, of_sign
-        if share >= _BEYOND and (sign * own <= bound).mean() >= _SHARE_KEEPING:
+        if share >= _BEYOND and (sign * own <= bound).mean() >= SHARE_KEEPING:
             yield key, sign * bound + 0.0, share
 
 
@@ -309,7 +304,7 @@ def _apart(ranks: NDArray[np.int64], codes: NDArray[np.int64], count: int) -> li
     found = []
     for place in enough.tolist():
         reached = np.cumsum(cells[place]) / sizes[place]
-        low, high = np.searchsorted(reached, (1 - _SHARE_KEEPING, _SHARE_KEEPING))
+        low, high = np.searchsorted(reached, (1 - SHARE_KEEPING, SHARE_KEEPING))
         rest = (cells.sum(axis=0) - cells[place]) / (len(codes) - sizes[place])
         # A rank that both have may lie beyond the bound.
         if max(rest[: low + 1].sum(), rest[high:].sum()) >= _BEYOND:
@@ -340,8 +335,8 @@ def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) 
             if not 1 < len(one.values) <= _COMBINED_VALUES_MOST:
                 continue
             share = np.bincount(one.codes, empty, len(one.values)) / np.maximum(one.counts, 1)
-            always = share >= _SHARE_KEEPING
-            if always.any() and (empty & ~always[one.codes]).sum() <= (1 - _SHARE_KEEPING) * empty.sum():
+            always = share >= SHARE_KEEPING
+            if always.any() and (empty & ~always[one.codes]).sum() <= (1 - SHARE_KEEPING) * empty.sum():
                 listed = [one.values[k] for k in np.flatnonzero(always)]
                 yield {"null": name, "when": {other: listed}, "only": True}
 
@@ -357,13 +352,13 @@ def _at_most(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
         if len(low) < LEAST_ROWS or np.array_equal(low, high):
             continue
         kept, by_chance = (low <= high).mean(), (low <= shuffle(high)).mean()
-        if kept >= _SHARE_KEEPING and by_chance <= 0.9:
+        if kept >= SHARE_KEEPING and by_chance <= 0.9:
             found.append((by_chance, name, other))
     for _, name, other in sorted(found)[:_MOST_RULES]:
         yield {"at_most": [name, other]}
 
 
-def _totals(kind: type[Sum], numbers: Mapping[str, Numbers]) -> Iterator[Sum]:
+def _totals(kind: type[Sum], numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
     """Columns that are the sum or the product of two others, this rounded."""
     numbers = dict(islice(numbers.items(), _MOST_SUMMED))
     heads = {name: found[:_HEAD] for name, found in numbers.items()}
@@ -381,16 +376,16 @@ def _totals(kind: type[Sum], numbers: Mapping[str, Numbers]) -> Iterator[Sum]:
             columns = columns[:, ~np.isnan(columns).any(axis=0)]
             if columns.shape[1] < LEAST_ROWS or np.ptp(columns, axis=1).min() == 0:
                 continue
-            kept = ~rule.broken(dict(zip(rule.columns, columns, strict=True)))
-            if kept.mean() >= _SHARE_KEEPING and (columns[1:] != 0).mean(axis=1).min() >= 0.01:
+            kept = ~rule.broken(dict(zip(rule.columns, columns, strict=True)), domain)
+            if kept.mean() >= SHARE_KEEPING and (columns[1:] != 0).mean(axis=1).min() >= 0.01:
                 yield rule
 
 
-def _one_of_each(totals: Sequence[Sum]) -> list[dict[str, Any]]:
-    """The first rule of each total, without those that make a column a part of itself."""
-    kept: list[Sum] = []
-    for rule in totals:
+def _one_of_each(rules: Sequence[Computed]) -> list[Computed]:
+    """The first rule that computes each column, without those that compute one from itself."""
+    kept: list[Computed] = []
+    for rule in rules:
         with suppress(DataError):
-            totals_in_order([*kept, rule])
+            in_order([*kept, rule])
             kept.append(rule)
-    return [rule.to_json() for rule in kept]
+    return kept

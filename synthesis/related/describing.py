@@ -19,6 +19,7 @@ from ...common.data.domain import Domain
 from ...common.data.related.courses import can_be_once, can_rise
 from ...common.data.related.rows import Rows
 from ...common.data.related.steps import Steps, check_order, orders
+from ...common.data.rules.follows import Follows
 from ...common.data.table import Table, encode_table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
@@ -112,6 +113,7 @@ class Describing:
             if child.owner
         }
         self._ends: dict[str, tuple[NumericAttribute, ...]] = {}
+        self._follows: dict[str, tuple[Follows, ...]] = {}
         self._coding = {table.name: table.rows for table in raw}
         self._given = {name: self._encode(name, domain) for name, domain in asked.domains.items()}
         self._rows: dict[str, Rows] = {}
@@ -386,7 +388,7 @@ class Describing:
             more = {attribute.name: found for attribute, found in places}
             self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
             left = Domain(rest, domain.unmodelled, domain.rules) if rest or domain.unmodelled else None
-            kin = replace(kin, domain=left, ends=ends)
+            kin = replace(kin, domain=left, ends=ends, follows=self._follows.get(name, ()))
             times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)
@@ -467,5 +469,7 @@ class Describing:
             )
         if order:
             check_order(domain[order])
-            domain, self._ends[name], self._coding[name] = with_ends(self._raw[name], domain)
+            domain, self._ends[name], self._follows[name], self._coding[name] = with_ends(
+                self._raw[name], domain
+            )
         return encode_frame(domain, self._coding[name])

@@ -14,6 +14,7 @@ from ...common.data.binning.scale import Scale
 from ...common.data.domain import Domain
 from ...common.data.gaps import gaps_after
 from ...common.data.related.steps import Steps
+from ...common.data.rules.follows import Follows
 from ...common.data.rules.impossible import Impossible, NullWhen
 from ...common.data.rules.order import AtMost
 from ...common.data.rules.rule import Rule
@@ -22,7 +23,9 @@ from ...curator.results.raw_frames import cells_of
 from .tables import Raw
 
 
-def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute, ...], pd.DataFrame]:
+def with_ends(
+    raw: Raw, domain: Domain
+) -> tuple[Domain, tuple[NumericAttribute, ...], tuple[Follows, ...], pd.DataFrame]:
     """A domain in which columns that a rule puts after the order say how far.
 
     Args:
@@ -30,19 +33,26 @@ def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute,
         domain: its columns, perhaps with rules `at_most` that begin with the order.
 
     Returns:
-        The domain, what such columns of numbers are without it, and the rows for it.
+        The domain, what such columns of numbers are without it, the rules of columns that follow from the
+        order or from such a column, which the domain has not, and the rows for it.
 
     Raises:
         DataError: another rule is about the order or about values of such a column.
     """
     order = str(raw.order)
-    about = [rule for rule in domain.rules if order in rule.columns]
-    others = tuple(rule for rule in domain.rules if order not in rule.columns)
+    after = {
+        rule.columns[1] for rule in domain.rules if isinstance(rule, AtMost) and rule.columns[0] == order
+    }
+    after |= {order, *(one.name for one in gaps_after(order, domain))}
+    follows = _following(domain, after)
+    rest = [rule for rule in domain.rules if rule not in follows]
+    about = [rule for rule in rest if order in rule.columns]
+    others = tuple(rule for rule in rest if order not in rule.columns)
     for rule in about:
         if not isinstance(rule, AtMost) or rule.names[0] != order or len(rule.names) != 2:
             raise DataError(
-                f'{raw.name}: expected rules about the order as "at_most": [{order!r}, another column], got '
-                "another; take it out"
+                f'{raw.name}: expected rules about the order as "at_most": [{order!r}, another column], '
+                "or of columns that follow from it, got another; take it out"
             )
     rows, ends = raw.rows, []
     attributes = {one.name: one for one in domain.attributes}
@@ -69,7 +79,15 @@ def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute,
                 f"{name!r}; leave out the rule"
             )
     known = Domain(tuple(attributes.values()), domain.unmodelled, others)
-    return known, tuple(ends), rows
+    return known, tuple(ends), follows, rows
+
+
+def _following(domain: Domain, names: set[str]) -> tuple[Follows, ...]:
+    """The rules of columns that follow from some, and from these in turn."""
+    rules = [rule for rule in domain.rules if isinstance(rule, Follows)]
+    for _ in rules:
+        names = names.union(rule.column for rule in rules if rule.of in names)
+    return tuple(rule for rule in rules if rule.of in names)
 
 
 def ends_of(order: str, numbers: tuple[NumericAttribute, ...], domain: Domain) -> tuple[Attribute, ...]:

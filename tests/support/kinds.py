@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 
@@ -158,3 +160,56 @@ def tables(draw, most=6, zones=ZONES):
         column = np.concatenate([rng.permutation(size), rng.integers(0, size, rows)])[:rows]
         columns[name] = rng.permutation(column)
     return domain, columns, rng
+
+
+@st.composite
+def following(draw, domain):
+    """The domain with one or two more columns, which follow from one of its own."""
+    held = [
+        one
+        for one in domain.attributes
+        if isinstance(one, NumericAttribute | DateAttribute) and not one.texts and not one.open
+    ]
+    assume(held)
+    of = draw(st.sampled_from(held))
+    form = {"attributes": domain.to_json(), "rules": []}
+    form["attributes"] = {name: form["attributes"][name] for name in domain.names}
+    for column in ("follows", "follows too")[: draw(st.integers(1, 2))]:
+        target, rule = draw(_steps(of) if isinstance(of, NumericAttribute) or draw(flags) else _part(of))
+        form["attributes"][column] = target
+        form["rules"].append({("column" if "part" in rule else "steps"): column, **rule, "of": of.name})
+    try:
+        return Domain.from_json(form)
+    except DataError:
+        assume(False)
+
+
+@st.composite
+def _steps(draw, of):
+    if isinstance(of, DateAttribute):
+        at = sorted(day.isoformat() for day in draw(st.sets(days, min_size=1, max_size=4)))
+    else:
+        low, high = of.ends
+        shares = draw(st.sets(st.floats(0, 1), min_size=1, max_size=4))
+        at = sorted({float(np.round(low + share * (high - low), 2)) for share in shares})
+    values = draw(
+        st.lists(st.sampled_from(["low", "mid", "high"]), min_size=len(at) + 1, max_size=len(at) + 1)
+    )
+    return [*dict.fromkeys(values), ""], {"at": at, "values": values}
+
+
+@st.composite
+def _part(draw, of):
+    part = draw(st.sampled_from(["year", "quarter", "month", "week", "weekday", "day", "hour", "minute"]))
+    if draw(flags):
+        bounds = {"year": (1850, 2150)}.get(part, (0, 60))
+        entry = {
+            "type": "numeric",
+            "min": bounds[0],
+            "max": bounds[1],
+            "integer": True,
+            "nullable": draw(flags),
+        }
+        return entry | {"bins": draw(st.integers(1, 60))}, {"part": part}
+    names = draw(st.lists(st.sampled_from("abc"), min_size=61, max_size=61))
+    return ["c", "b", "a"], {"part": part, "map": {str(one): name for one, name in enumerate(names)}}

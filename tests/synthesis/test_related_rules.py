@@ -11,6 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.people.drawing.keeping import rules_kept
+from dpmosaic.curator.people.kin import Kin
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
 pytestmark = pytest.mark.slow
@@ -199,3 +200,68 @@ def test_if_all_rows_break_a_rule_they_get_values_that_do_not():
     rows = Rows({"ward": np.zeros(5, int), "kind": np.zeros(5, int)}, np.arange(5), 5)
     kept = rules_kept(domain, rows, None, np.random.default_rng(0)).codes
     assert not ((kept["ward"] == 0) & (kept["kind"] == 0)).any()
+
+
+def stays_with_parts():
+    """Stays of people with parts of their dates, and of the dates of their ends."""
+    rng = np.random.default_rng(4)
+    of = np.repeat(np.arange(400), rng.integers(1, 5, 400))
+    begun = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.sort(rng.integers(0, 900, len(of))), "D")
+    ended = begun + pd.to_timedelta(rng.integers(0, 60, len(of)), "D")
+    stays = pd.DataFrame({"id": of, "begun": begun.strftime("%Y-%m-%d"), "ended": ended.strftime("%Y-%m-%d")})
+    stays["year"], stays["month"], stays["left"] = begun.year, begun.month, ended.month
+    stays["weekday"] = begun.day_name()
+    stays["late"] = np.where(begun.year > 2020, "yes", "no")
+    stays["ward"] = rng.choice(["a", "b"], len(of))
+    date = {"type": "date", "min": "2020-01-01", "max": "2022-12-31", "bins": 12}
+    names = dict(enumerate(pd.date_range("2020-01-06", periods=7).day_name(), start=1))
+    attributes = {
+        "begun": date,
+        "ended": {"type": "date", "after": {"begun": {"min": 0, "max": 90, "bins": 9}}},
+        "year": {"type": "numeric", "min": 2020, "max": 2022, "bins": 3, "integer": True},
+        "month": [*range(1, 13)],
+        "left": [*range(1, 13)],
+        "weekday": [*names.values()],
+        "late": ["no", "yes"],
+        "ward": ["a", "b"],
+    }
+    rules = [
+        {"part": "year", "column": "year", "of": "begun"},
+        {"part": "month", "column": "month", "of": "begun"},
+        {"part": "month", "column": "left", "of": "ended"},
+        {"part": "weekday", "column": "weekday", "of": "begun", "map": {str(k): v for k, v in names.items()}},
+        {"steps": "late", "of": "year", "at": [2021], "values": ["no", "yes"]},
+    ]
+    return stays, {"attributes": attributes, "rules": rules}
+
+
+def check_parts(found):
+    begun, ended = pd.to_datetime(found.begun), pd.to_datetime(found.ended)
+    assert (begun.dt.year == found.year).all()
+    assert (begun.dt.month == found.month).all()
+    assert (ended.dt.month == found.left).all()
+    assert (begun.dt.day_name() == found.weekday).all()
+    assert ((begun.dt.year > 2020) == (found.late == "yes")).all()
+
+
+def test_columns_follow_from_the_order_of_rows_and_from_what_comes_after_it(tmp_path):
+    stays, domain = stays_with_parts()
+    people = pd.DataFrame({"id": np.arange(400), "sex": np.repeat(["F", "M"], 200)})
+    stated = {"relations": {"stays": {"id": "people"}}, "order": {"stays": "begun"}}
+    domains = {"stays": domain, "people": {"sex": ["F", "M"]}}
+    made = dpmosaic.synthesize(
+        {"people": people, "stays": stays}, 3.0, domain=domains, mechanism="independent", seed=5, **stated
+    )
+    check_parts(made.tables["stays"])
+    kin = made.family["stays"]
+    assert len(kin.follows) == 5
+    assert Kin.from_json(kin.to_json()).follows == kin.follows
+
+
+@pytest.mark.parametrize("order", ["begun", None])
+def test_columns_follow_from_dates_in_the_rows_of_a_key(order):
+    stays, domain = stays_with_parts()
+    made = dpmosaic.synthesize(
+        stays, 3.0, key="id", order=order, domain=domain, mechanism="independent", seed=5
+    )
+    check_parts(made.table)

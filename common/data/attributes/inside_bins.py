@@ -104,7 +104,7 @@ def _place(spread: Spread, counts: NDArray[np.number[Any]], cut: Cut) -> float:
         if cut.after and spread.lattice.values(multiple)[0] == number:
             multiple = multiple + 1
         number = float(spread.lattice.values(multiple)[0]) - spread.lattice.unit / 2
-    share = spread.share_below(cell, counts, number)
+    share = float(spread.shares_below(np.array([cell]), counts, np.array([number]))[0])
     if share <= _ROUNDED_SHARE or share >= 1 - _ROUNDED_SHARE:
         return cell + float(round(share))
     return cell + share

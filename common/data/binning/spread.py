@@ -157,24 +157,25 @@ class Spread:
         numbers /= times[codes]
         return numbers
 
-    def share_below(self, cell: int, counts: NDArray[np.number[Any]], number: float) -> float:
-        """The share of the draws of a cell that lie below a number, before they are rounded.
+    def shares_below(
+        self, cells: NDArray[np.int64], counts: NDArray[np.number[Any]], numbers: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The share of the draws of each cell that lie below a number, before they are rounded; shape (m,).
 
         Args:
-            cell: a cell of more than one value.
+            cells: cells of more than one value, shape (m,).
             counts: as for `draw`.
-            number: of any size.
+            numbers: of any size, shape (m,).
         """
-        bins = np.array([np.count_nonzero(self._wide[:cell])])
-        (begin,), (end,) = (ends[bins] for ends in self._ends)
+        bins = (np.cumsum(self._wide) - 1)[cells]
+        begin, end = (ends[bins] for ends in self._ends)
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
-        least, most = self.reach[[cell]].T
-        bound = self._divide_at(np.clip([number], least - half, most + half), bins, "left")
+        least, most = self.reach[cells].T
+        bound = self._divide_at(np.clip(numbers, least - half, most + half), bins, "left")
         place = self.scale.of(self._without_pace(bound, least, most))
-        ranks = self._ranks_of_places(
+        return self._ranks_of_places(
             bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin)
         )
-        return float(ranks[0])
 
     def ranks(
         self, counts: NDArray[np.integer[Any]], low: float, high: float
@@ -332,11 +333,11 @@ class Spread:
     def _ranks_of_places(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The rank of each place; the inverse of `_places_of_ranks` for the same different bins."""
-        if not 0 < len(bins) <= _MOST_WEIGHED_BINS:
+        """The rank of each place; the inverse of `_places_of_ranks`."""
+        used, position = np.unique(bins, return_inverse=True)
+        if not 0 < len(used) <= _MOST_WEIGHED_BINS:
             return places
-        found = self._inverse(counts, bins)
-        position = np.arange(len(bins))
+        found = self._inverse(counts, used)
         return np.interp(position + places, found.steps.ravel(), found.below.ravel()) - position
 
     def _inverse(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:

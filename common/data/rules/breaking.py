@@ -29,7 +29,7 @@ def broken(domain: Domain, columns: Mapping[str, RawColumn]) -> tuple[Mask, ...]
     """
     names = {name for rule in domain.rules for name in rule.columns}
     values = {name: plain(domain[name], columns[name]) for name in names}
-    found = [rule.broken(values) for rule in domain.rules]
+    found = [rule.broken(values, domain) for rule in domain.rules]
     for rule, rows in zip(domain.rules, found, strict=True):
         attribute = domain[rule.columns[0]]
         if isinstance(rule, Determines) and isinstance(attribute, CategoricalAttribute) and attribute.other:

@@ -73,7 +73,7 @@ class Determines(Rule):
         absent = absent_codes(domain[self.dependent_column])[determined]
         return np.asarray((wanted >= 0) & (wanted != determined) & ~absent)
 
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`; without a map, rows whose value is not the most frequent one of theirs."""
         names, groups = _distinct(columns[self.determinant])
         found, values = _distinct(columns[self.dependent_column])

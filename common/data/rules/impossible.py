@@ -46,7 +46,7 @@ class Impossible(Rule):
         """See `Rule.forbids`."""
         return met(self.conditions, domain, codes)
 
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`."""
         return _met_by_values(self.conditions, columns)
 
@@ -89,7 +89,7 @@ class NullWhen(Rule):
         absent = absent_codes(domain[self.column])[codes[self.column]]
         return ((where != missing) if self.only else where & ~missing) & ~absent
 
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`."""
         where = _met_by_values(self.conditions, columns)
         missing = _met_by_values((self._missing,), columns)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
 from ..attributes.dates import GapAttribute
-from .plain import extent, nearest_unit, numbers, on_lattice, round_to_unit, unit_of
-from .rule import Codes, Mask, Rule, check_columns
+from ..attributes.numeric import is_number
+from .plain import extent, nearest_unit, numbers, on_lattice, plain, round_to_unit, unit_of, with_numbers
+from .rule import Codes, Computed, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,7 @@ class AtMost(Rule):
                 found |= lower[..., 0] > upper[..., 1]
         return found
 
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`."""
         found = np.stack([numbers(columns[name]) for name in self.names])
         before = np.fmax.accumulate(found, axis=0)[:-1]
@@ -65,30 +66,67 @@ class AtMost(Rule):
         return {"at_most": list(self.names)}
 
     @property
+    def of_values(self) -> bool:
+        """See `Rule.of_values`."""
+        return True
+
+    @property
     def parts(self) -> tuple[Rule, ...]:
         """A rule for each pair."""
         return tuple(AtMost(pair) for pair in itertools.combinations(self.names, 2))
 
 
 @dataclass(frozen=True)
-class Sum(Rule):
+class Sum(Computed):
     """A column that is the sum of others; it is computed from them. Rows with a missing value are left out.
 
-    In a domain file: `{"sum": "total", "of": ["part", "rest"]}`.
+    In a domain file: `{"sum": "total", "of": ["part", "rest"]}`; a part may be a number too, as 1900 in
+    `{"sum": "year", "of": ["year_short", 1900]}`.
     """
 
     total: str
-    addends: tuple[str, ...]
+    addends: tuple[str | float, ...]
 
     @property
     def columns(self) -> Clique:
-        """The total, then its parts."""
-        return (self.total, *self.addends)
+        """The total, then its parts that are columns."""
+        return (self.total, *(part for part in self.addends if isinstance(part, str)))
+
+    @property
+    def result(self) -> str:
+        """The total."""
+        return self.total
 
     def check(self, domain: Domain) -> None:
         """See `Rule.check`."""
-        check_columns(domain, self.columns, 3)
+        check_columns(domain, self.columns, 2)
+        if len(self.addends) < 2 or not all(map(self._is_part, self.addends)):
+            raise DataError(
+                f"rules: expected two or more parts of {self.total!r}, columns or finite numbers, none of "
+                "them 0 in a product; fix the rule"
+            )
         check_numbers(domain, self.columns)
+
+    def parts_in(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """The parts of plain values, shape (parts, N)."""
+        shape = columns[self.total].shape
+        return np.stack(
+            [
+                numbers(columns[part]) if isinstance(part, str) else np.full(shape, float(part))
+                for part in self.addends
+            ]
+        )
+
+    def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """See `Computed`."""
+        found = {name: plain(domain[name], values[name]) for name in self.columns}
+        total = self.of_parts(self.parts_in(found))
+        known = ~np.isnan(total) & ~np.isnan(numbers(found[self.total]))
+        return with_numbers(domain[self.total], values[self.total], known, self.to_column(domain, total))
+
+    @staticmethod
+    def _is_part(part: object) -> bool:
+        return isinstance(part, str) or is_number(part)
 
     @staticmethod
     def of_parts(parts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,10 +149,10 @@ class Sum(Rule):
         found: Mask = (total[..., 1] < low - slack) | (total[..., 0] > high + slack)
         return found
 
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`; differences of rounding are no break."""
         total = numbers(columns[self.total])
-        parts = np.stack([numbers(columns[name]) for name in self.addends])
+        parts = self.parts_in(columns)
         found: Mask = np.abs(total - parts.sum(axis=0)) > SUM_ROUNDING * np.abs(parts).sum(axis=0)
         return found
 
@@ -142,10 +180,10 @@ class Sum(Rule):
         self, domain: Domain, codes: Mapping[str, Codes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the largest total of the parts; NaN if one is missing."""
-        shape = np.broadcast_shapes(*(codes[name].shape for name in self.addends))
+        shape = np.broadcast_shapes(*(codes[name].shape for name in self.sources))
         low, high = np.zeros(shape), np.zeros(shape)
-        for name in self.addends:
-            reached = extent(domain[name])[codes[name]]
+        for part in self.addends:
+            reached = _reach_of_part(domain, codes, part)
             low, high = low + reached[..., 0], high + reached[..., 1]
         return low, high
 
@@ -154,7 +192,8 @@ class Sum(Rule):
 class Product(Sum):
     """A column that is the product of others, rounded as the column is; otherwise as `Sum`.
 
-    In a domain file: `{"product": "amount", "of": ["quantity", "price"]}`.
+    In a domain file: `{"product": "amount", "of": ["quantity", "price"]}`, or with a number
+    `{"product": "hours", "of": ["days", 24]}`.
     """
 
     @staticmethod
@@ -167,11 +206,11 @@ class Product(Sum):
         """Products to the nearest multiple of the column's unit."""
         return nearest_unit(domain[self.total], totals)
 
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """See `Rule.broken`; products are rounded to as many decimals as any of the column has."""
         total = numbers(columns[self.total])
-        found = self.of_parts(np.stack([numbers(columns[name]) for name in self.addends]))
-        unit = _unit_shown(total[~np.isnan(total)])
+        found = self.of_parts(self.parts_in(columns))
+        unit = unit_shown(total[~np.isnan(total)])
         result: Mask = np.abs(total - found) > (0.5 + 1e-6) * unit + SUM_ROUNDING * np.abs(found)
         return result
 
@@ -179,52 +218,36 @@ class Product(Sum):
         """See `Rule.to_json`."""
         return {"product": self.total, "of": list(self.addends)}
 
+    @staticmethod
+    def _is_part(part: object) -> bool:
+        return isinstance(part, str) or (is_number(part) and part != 0)
+
     def _unit_of_total(self, domain: Domain) -> float:
         return unit_of(domain[self.total])
 
     def _reach(
         self, domain: Domain, codes: Mapping[str, Codes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        shape = np.broadcast_shapes(*(codes[name].shape for name in self.addends))
+        shape = np.broadcast_shapes(*(codes[name].shape for name in self.sources))
         low, high = np.ones(shape), np.ones(shape)
-        for name in self.addends:
-            reached = extent(domain[name])[codes[name]]
+        for part in self.addends:
+            reached = _reach_of_part(domain, codes, part)
             ends = np.stack([one * reached[..., side] for one in (low, high) for side in (0, 1)])
             low, high = ends.min(axis=0), ends.max(axis=0)
         return low, high
 
 
-def _unit_shown(found: NDArray[np.float64]) -> float:
+def _reach_of_part(domain: Domain, codes: Mapping[str, Codes], part: str | float) -> NDArray[np.float64]:
+    """The least and the largest number of a part; shape (..., 2)."""
+    return extent(domain[part])[codes[part]] if isinstance(part, str) else np.full(2, float(part))
+
+
+def unit_shown(found: NDArray[np.float64]) -> float:
     """The unit of the last decimal that any of some numbers has; 0 if they have many."""
     for decimals in range(_LAST_DECIMAL + 1):
         if np.allclose(found, np.round(found, decimals), rtol=1e-12, atol=1e-9):
             return float(10.0**-decimals)
     return 0.0
-
-
-def totals_in_order(rules: Iterable[Rule]) -> list[Sum]:
-    """The rules of totals, those of parts before those of what they are parts of.
-
-    Raises:
-        DataError: a column is the total of two rules, or a part of itself.
-    """
-    left, found = {rule: rule.total for rule in rules if isinstance(rule, Sum)}, list[Sum]()
-    named = [*left.values()]
-    if twice := [name for name in named if named.count(name) > 1]:
-        raise DataError(
-            f"rules: expected one rule of the total {twice[0]!r}, got several, which rows could hardly obey "
-            "together; leave all but one out"
-        )
-    while left:
-        ready = [rule for rule in left if not {*left.values()}.intersection(rule.addends)]
-        if not ready:
-            raise DataError(
-                f"rules: expected totals of other columns, got {next(iter(left.values()))!r} as a part of "
-                "itself; leave a rule out"
-            )
-        found += ready
-        left = {rule: total for rule, total in left.items() if rule not in ready}
-    return found
 
 
 def check_numbers(domain: Domain, names: tuple[str, ...]) -> None:

@@ -37,13 +37,20 @@ def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     if isinstance(attribute, NumericAttribute):
         return attribute.numbers(values)
     if isinstance(attribute, TimeAttribute):
-        times, _ = attribute.moments.read(attribute.name, values)
-        return _microseconds(attribute.moments, times)
+        return plain_dates(attribute, values)
     reading = attribute.read(values)
     found: NDArray[Any] = np.array(texts(attribute), dtype=object)[reading.codes]
     for refused, _ in reading.refused.values():
         found[refused] = _UNREADABLE
     return found
+
+
+def plain_dates(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
+    """As `plain`, but of a column that comes after another one for its dates and not for the gaps."""
+    if not isinstance(attribute, TimeAttribute):
+        return plain(attribute, values)
+    times, _ = attribute.moments.read(attribute.name, values)
+    return _microseconds(attribute.moments, times)
 
 
 def texts(attribute: Attribute) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import DataError
 from ..values import text_of
 from .determines import Determines
+from .follows import PARTS, PartOf, StepsOf
 from .impossible import Impossible, NullWhen, read_conditions
 from .order import AtMost, Product, Sum
 from .rule import Rule
@@ -32,7 +33,9 @@ def read_rule(form: object) -> Rule:
         form: one of `{"impossible": {column: condition, ...}}`,
             `{"determines": {"from": column, "to": column}, "map": {value: value}}` ("map" optional),
             `{"at_most": [columns]}`, `{"sum": column, "of": [columns]}`,
-            `{"product": column, "of": [columns]}`,
+            `{"product": column, "of": [columns]}` (parts of sums and products may be numbers),
+            `{"part": part, "column": column, "of": column, "map": {part: value}}` ("map" optional),
+            `{"steps": column, "of": column, "at": [steps], "values": [values]}`,
             `{"null": column, "when": {column: condition}, "only": true}` ("only" optional).
 
     Raises:
@@ -55,11 +58,16 @@ def read_rule(form: object) -> Rule:
             return Sum(total, tuple(parts))
         case {"product": str(total), "of": [*parts]} if fits:
             return Product(total, tuple(parts))
+        case {"part": str(part), "column": str(column), "of": str(other), **rest} if fits:
+            return PartOf(column, other, part, _pairs(rest.get("map", {})))
+        case {"steps": str(column), "of": str(other), "at": [*steps], "values": [*values]} if fits:
+            return StepsOf(column, other, tuple(steps), tuple(values))
         case {"null": str(column), "when": conditions, **rest} if fits or not rest:
             return NullWhen(column, read_conditions(conditions), rest.get("only") is True)
     raise DataError(
         'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" or "product" '
-        'with "of", or "null" with "when"; fix the rule'
+        f'with "of", "part", one of {", ".join(PARTS)}, with "column" and "of", "steps" with "of", "at" and '
+        '"values", or "null" with "when"; fix the rule'
     )
 
 

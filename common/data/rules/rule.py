@@ -51,11 +51,12 @@ class Rule(ABC):
         """
 
     @abstractmethod
-    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]], domain: Domain) -> Mask:
         """Whether each row breaks the rule, by its values; see `breaking.broken` for raw ones.
 
         Args:
             columns: values of at least the rule's columns, as `plain` gives them, shape (N,) each.
+            domain: of the columns.
         """
 
     @abstractmethod
@@ -77,6 +78,11 @@ class Rule(ABC):
         if not forbidden.any():
             return None
         return clique, ~np.broadcast_to(forbidden, domain.shape(clique))
+
+    @property
+    def of_values(self) -> bool:
+        """Whether it relates values beyond their codes, so that they are drawn together."""
+        return False
 
     def check_absent(self, domain: Domain) -> None:  # noqa: B027
         """Refuses a rule whose columns cannot tell people whom their party does not have.
@@ -102,6 +108,39 @@ class Rule(ABC):
         return {}
 
 
+class Computed(Rule):
+    """A rule by which one column is computed from the others."""
+
+    @property
+    @abstractmethod
+    def result(self) -> str:
+        """The name of this column."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the others can be drawn so that they agree with it, and so with several such rules."""
+        return False
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the others."""
+        return tuple(name for name in self.columns if name != self.result)
+
+    @property
+    def of_values(self) -> bool:
+        """See `Rule.of_values`."""
+        return True
+
+    @abstractmethod
+    def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """The column's values; where one of the row is missing, those that it has.
+
+        Args:
+            domain: of the columns.
+            values: decoded values of at least the rule's columns, shape (N,) each.
+        """
+
+
 _AnyRule = TypeVar("_AnyRule", bound=Rule)
 
 
@@ -122,6 +161,33 @@ def check_columns(domain: Domain, columns: Clique, least: int) -> None:
             f"rules: {texts[0]!r} lists texts beside its numbers, which a rule cannot tell from missing "
             "values; leave it out of the rules, or its texts out of the domain"
         )
+
+
+def in_order(rules: Iterable[Rule]) -> list[Computed]:
+    """The rules that compute a column, the first one of each, those of what others are computed from first.
+
+    Raises:
+        DataError: a column is computed by two rules that cannot be obeyed together, or from itself.
+    """
+    first: dict[str, Computed] = {}
+    for rule in (rule for rule in rules if isinstance(rule, Computed)):
+        before = first.setdefault(rule.result, rule)
+        if before is not rule and not (before.agrees and rule.agrees):
+            raise DataError(
+                f"rules: expected one rule that computes {rule.result!r}, got several, which rows could "
+                "hardly obey together; leave all but one out"
+            )
+    left, found = {rule: name for name, rule in first.items()}, list[Computed]()
+    while left:
+        ready = [rule for rule in left if not {*left.values()}.intersection(rule.sources)]
+        if not ready:
+            raise DataError(
+                f"rules: expected columns computed from others, got {next(iter(left.values()))!r} from "
+                "itself; leave a rule out"
+            )
+        found += ready
+        left = {rule: name for rule, name in left.items() if rule not in ready}
+    return found
 
 
 def components(rules: Iterable[_AnyRule]) -> list[list[_AnyRule]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...forms.several import Either, ListOf
 from ...forms.tables import Key, MapOf, Table
-from ...forms.values import Null, Number, Scalar, Text, Truth
+from ...forms.values import Choice, Null, Number, Scalar, Text, Truth
 from .condition import COMPARISONS
+from .follows import PARTS
 
 _CONDITION = Either(
     (
@@ -16,6 +17,9 @@ _CONDITION = Either(
 _CONDITIONS = MapOf(_CONDITION, "columns and conditions", some=True)
 _COLUMN = Key(Text(), required=True)
 _COLUMNS = Key(ListOf(Text()), required=True)
+_ADDENDS = Key(ListOf(Either((Text(), Number()))), required=True)
+_STEPS = Key(ListOf(Either((Number(), Text())), some=True), required=True)
+_VALUES = Key(ListOf(Scalar(), some=True), required=True)
 
 RULE = Either(
     (
@@ -27,8 +31,17 @@ RULE = Either(
             }
         ),
         Table({"at_most": _COLUMNS}),
-        Table({"sum": _COLUMN, "of": _COLUMNS}),
-        Table({"product": _COLUMN, "of": _COLUMNS}),
+        Table({"sum": _COLUMN, "of": _ADDENDS}),
+        Table({"product": _COLUMN, "of": _ADDENDS}),
+        Table(
+            {
+                "part": Key(Choice(PARTS), required=True),
+                "column": _COLUMN,
+                "of": _COLUMN,
+                "map": Key(MapOf(Scalar(), "values and values")),
+            }
+        ),
+        Table({"steps": _COLUMN, "of": _COLUMN, "at": _STEPS, "values": _VALUES}),
         Table({"null": _COLUMN, "when": Key(_CONDITIONS, required=True), "only": Key(Truth())}),
     )
 )

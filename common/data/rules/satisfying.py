@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import DataError
 from ...later import np
-from .order import totals_in_order
+from .rule import in_order
 
 if TYPE_CHECKING:
     from ..domain import Domain
@@ -36,7 +36,7 @@ def check_satisfiable(domain: Domain) -> None:
         )
     for rule in domain.rules:
         rule.check(domain)
-    totals_in_order(domain.rules)
+    in_order(domain.rules)
     if example(domain) is None:
         raise DataError("rules: no row can obey all of them together; remove or change one")
 

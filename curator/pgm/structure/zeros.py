@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
 from ....common.data.rules.determines import Determines
+from ....common.data.rules.rule import Rule
 from .elimination import join_cliques, triangulate
 
 Array = NDArray[np.float64]
@@ -132,14 +133,21 @@ def _zeros_of_rules(domain: Domain) -> Zeros:
         clique = domain.canonical(part.columns)
         if math.prod(domain.shape(clique)) > LARGEST_OF_RULES:
             continue
+        allowed, before = part.allowed(domain), structure.get(clique)
+        if allowed is None and not _is_learned(part):
+            continue
         wider = join_cliques(graph, [sum(1 << domain.position(name) for name in clique)])
         if triangulate(wider, domain.sizes)[1] > LARGEST_OF_RULES + sum(domain.sizes):
             continue
         graph = wider
-        allowed, before = part.allowed(domain), structure.get(clique)
         mask = None if allowed is None else allowed[1]
         structure[clique] = mask if before is None else before if mask is None else before & mask
     masks = tuple((clique, mask) for clique, mask in structure.items() if mask is not None)
-    mapless = [rule for rule in domain.rules if isinstance(rule, Determines) and rule.pairs is None]
+    mapless = filter(_is_learned, domain.rules)
     learned = dict.fromkeys(domain.canonical(rule.columns) for rule in mapless)
     return Zeros(tuple(structure), masks, tuple(clique for clique in learned if clique in structure))
+
+
+def _is_learned(rule: Rule) -> bool:
+    """Whether it is a dependency without a map, which is learned from its clique."""
+    return isinstance(rule, Determines) and rule.pairs is None

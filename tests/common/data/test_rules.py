@@ -173,14 +173,14 @@ REFUSED = {
     "a determinant with wide bins": ([{"determines": {"from": "age", "to": "state"}}], "several values"),
     "a dependent column with wide bins": ([{"determines": {"from": "state", "to": "age"}}], "several values"),
     "an order of text": ([{"at_most": ["sex", "age"]}], "no numbers or dates"),
-    "a sum of one part": ([{"sum": "total", "of": ["gain"]}], "3 or more"),
+    "a sum of one part": ([{"sum": "total", "of": ["gain"]}], "two or more parts"),
     "two rules of one total": (
         [{"sum": "total", "of": ["gain", "loss"]}, {"product": "total", "of": ["gain", "loss"]}],
-        "one rule of the total 'total'",
+        "one rule that computes 'total'",
     ),
     "a total of itself": (
         [{"sum": "total", "of": ["gain", "age"]}, {"product": "age", "of": ["total", "loss"]}],
-        "as a part of itself",
+        "from itself",
     ),
     "a column that is its own part": ([{"sum": "total", "of": ["gain", "total"]}], "different columns"),
     "a column that cannot be missing": ([{"null": "rel", "when": {"sex": ["M"]}}], "no category"),

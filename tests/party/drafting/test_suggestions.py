@@ -3,8 +3,10 @@ import pandas as pd
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.party.drafting.functions import round_between
 from dpmosaic.party.drafting.inference import draft_file
-from dpmosaic.party.drafting.suggestions import labels_of, suggested_rules
+from dpmosaic.party.drafting.labels import labels_of
+from dpmosaic.party.drafting.suggestions import suggested_rules
 from dpmosaic.party.sources.checking import check_rows
 from dpmosaic.party.sources.source import open_source
 
@@ -218,3 +220,160 @@ def test_suggestions_are_rules_of_the_drafted_domain(tmp_path, suffix, seed):
     domain = Domain.from_json({**form, "rules": suggestions})
     found = list(check_rows(open_source(path), domain))
     assert not [one for one in found if one.refused or ("break rule" in one.what and one.rows > 1)]
+
+
+DAYS = {"type": "date", "min": "2019-01-01", "max": "2023-12-31", "bins": "auto", "nullable": True}
+WEEKDAYS = "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split()
+
+
+def some_days(rows=N):
+    return pd.Timestamp("2019-01-01") + pd.to_timedelta(RNG.integers(0, 1500, rows), "D")
+
+
+def dated(days):
+    return DAYS, days.strftime("%Y-%m-%d").tolist()
+
+
+def test_parts_of_dates_are_suggested_by_numbers_and_by_names():
+    found = some_days()
+    names = dict(enumerate(WEEKDAYS, start=1))
+    columns = {
+        "day": dated(found),
+        "year": (numbers(2019, 2023), found.year),
+        "month": ([*range(1, 13)], found.month),
+        "weekday": labels([names[one] for one in found.day_of_week + 1], ""),
+        "from_sunday": ([*range(7)], (found.day_of_week + 1) % 7),
+        "weekend": ({"type": "boolean"}, np.where(found.day_of_week > 4, "true", "false")),
+        "week": (numbers(1, 53), found.isocalendar().week),
+    }
+    rules = {rule.get("column"): rule for rule in suggested(columns)}
+    assert rules.keys() == {*columns} - {"day"}
+    assert rules["year"] == {"part": "year", "column": "year", "of": "day"}
+    assert rules["week"] == {"part": "week", "column": "week", "of": "day"}
+    assert rules["month"] == {"part": "month", "column": "month", "of": "day"}
+    assert rules["weekday"]["map"] == {str(one): name for one, name in names.items()}
+    assert rules["from_sunday"]["map"] == {str(one): str(one % 7) for one in range(1, 8)}
+    assert rules["weekend"]["map"] == {str(one): str(one > 5).lower() for one in range(1, 8)}
+
+
+def test_a_part_with_few_exceptions_is_suggested_and_one_with_many_is_not():
+    found = some_days(20_000)
+    for share, kept in ((0.0005, True), (0.01, False)):
+        months = np.where(RNG.random(len(found)) < share, 1 + found.month % 12, found.month)
+        rules = suggested({"day": dated(found), "month": (numbers(1, 12), months)})
+        assert ({"part": "month", "column": "month", "of": "day"} in rules) is kept
+
+
+def test_steps_are_suggested_at_round_numbers_also_where_a_group_comes_twice():
+    ages = RNG.integers(0, 95, N)
+    amounts = np.round(RNG.lognormal(3, 1, N), 2)
+    born = some_days()
+    columns = {
+        "age": (numbers(0, 99), ages),
+        "group": labels(np.where(ages < 18, "child", np.where(ages < 65, "adult", "old")), ""),
+        "working": ({"type": "boolean"}, np.where((ages >= 18) & (ages < 65), "true", "false")),
+        "amount": ({"type": "numeric", "min": 0, "max": 1000, "bins": "auto", "decimals": 2}, amounts),
+        "large": ({"type": "codes", "n": 2}, (amounts > 30).astype(int)),
+        "born": dated(born),
+        "cohort": labels(np.where(born.year < 2021, "first", "second"), ""),
+    }
+    rules = {rule["steps"]: rule for rule in suggested(columns) if "steps" in rule}
+    assert rules["group"] == {
+        "steps": "group",
+        "of": "age",
+        "at": [18, 65],
+        "values": ["child", "adult", "old"],
+    }
+    assert rules["working"]["at"] == [18, 65]
+    assert rules["working"]["values"] == ["false", "true", "false"]
+    assert rules["cohort"] == {
+        "steps": "cohort",
+        "of": "born",
+        "at": ["2021-01-01"],
+        "values": ["first", "second"],
+    }
+    (step,) = rules["large"]["at"]
+    assert amounts[amounts <= 30].max() < step <= amounts[amounts > 30].min()
+    assert len(f"{step:g}") <= 5
+
+
+def test_what_follows_is_said_once():
+    ages, found = RNG.integers(0, 95, N), some_days()
+    columns = {
+        "age": (numbers(0, 99), ages),
+        "group": labels(np.where(ages < 18, "child", np.where(ages < 65, "adult", "old")), ""),
+        "minor": labels(np.where(ages < 18, "yes", "no"), ""),
+        "months": (numbers(0, 1200), ages * 12),
+        "day": dated(found),
+        "month": ([*range(1, 13)], found.month),
+        "quarter": labels(found.quarter, "Q"),
+    }
+    rules = suggested(columns)
+    assert sorted(next(iter(rule)) for rule in rules) == ["part", "part", "product", "steps", "steps"]
+
+
+def test_labels_that_change_as_often_as_by_chance_are_no_steps():
+    days = some_days()
+    for share in (0.02, 0.3):
+        holidays = pd.Series(RNG.random(1500) < share, index=pd.date_range("2019-01-01", periods=1500))
+        rules = suggested({"day": dated(days), "holiday": labels(holidays[days].to_numpy(), "h")})
+        assert not [rule for rule in rules if "steps" in rule or "part" in rule]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_independent_columns_follow_from_nothing(seed):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.choice([100, 150, 1000]))
+    days = pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 1500, rows), "D")
+    columns = {"day": dated(days), "x": (numbers(), rng.integers(0, 1000, rows))}
+    for values in (2, 3, 7, 12):
+        columns[f"label {values}"] = labels(rng.integers(0, values, rows), "v")
+        columns[f"rare {values}"] = labels(rng.random(rows) < 1 / (10 * values), "r")
+        columns[f"number {values}"] = (numbers(), rng.integers(1, values + 1, rows))
+    rules = suggested(columns)
+    assert not [rule for rule in rules if {"part", "steps", "sum", "product"} & rule.keys()]
+
+
+def test_times_and_plus_a_number_are_suggested_in_the_plainer_direction():
+    net, hired = np.round(RNG.lognormal(3, 1, N), 2), RNG.integers(1950, 2020, N)
+    money = {"type": "numeric", "min": 0, "max": 5000, "bins": "auto", "decimals": 2}
+    columns = {
+        "cents": (numbers(0, 500_000), np.round(net * 100).astype(int)),
+        "net": (money, net),
+        "gross": (money, np.round(net * 1.19, 2)),
+        "hired": (numbers(1950, 2020), hired),
+        "short": (numbers(50, 120), hired - 1900),
+    }
+    rules = suggested(columns)
+    assert {"product": "cents", "of": ["net", 100]} in rules
+    assert {"product": "gross", "of": ["net", 1.19]} in rules
+    assert {"sum": "hired", "of": ["short", 1900]} in rules
+    assert len(rules) == 3
+
+
+def test_a_part_that_is_missing_with_its_date_is_said_to_be():
+    found = some_days()
+    gone = RNG.random(N) < 0.1
+    cells = np.where(gone, None, found.strftime("%Y-%m-%d"))
+    columns = {"day": (DAYS, cells), "month": (numbers(1, 12), np.where(gone, None, found.month))}
+    assert suggested(columns) == [
+        {"part": "month", "column": "month", "of": "day"},
+        {"null": "month", "when": {"day": [None]}, "only": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (17, 18, 18),
+        (3, 47, 20),
+        (0.004, 0.0061, 0.005),
+        (-7, -3, -5),
+        (-0.5, 3, 0),
+        (999.9, 1000, 1000),
+        (1.19, 1.1901, 1.1901),
+    ],
+)
+def test_round_numbers_between_two(low, high, found):
+    assert round_between(low, high) == pytest.approx(found)
+    assert low < round_between(low, high) <= high

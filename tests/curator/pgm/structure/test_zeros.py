@@ -64,7 +64,7 @@ def allowed_cells(domain: Domain) -> NDArray[np.bool_]:
     for cell in np.ndindex(*domain.sizes):
         row = {name: np.array([ATTRIBUTES[name][code]]) for name, code in zip("abcd", cell, strict=True)}
         # A dependency with a map does not compare rows with each other.
-        allowed[cell] = not any(rule.broken(row)[0] for rule in domain.rules)
+        allowed[cell] = not any(rule.broken(row, domain)[0] for rule in domain.rules)
     return allowed
 
 
