@@ -177,7 +177,7 @@ def computed_of_people(entries: Mapping[str, Any], rows: Related, order: str) ->
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
     people = Seen(same, seen.dates, seen.units).at(first)
     below = [(people, one) for one in from_below(people, "", seen, rows.parent)]
-    others = [(seen, one) for one in (*from_above(seen, {}), *from_neighbours(seen, rows.parent, order))]
+    others = [(seen, one) for one in (*from_above(seen, {}, order), *from_neighbours(seen, rows.parent, order))]
     return computed_entries(entries, [*below, *others], (order,))
 
 
@@ -253,11 +253,6 @@ def _candidates(
         for found in from_below(own, child.name, Seen.of(child.attributes, below.cells), below.parent):
             yield own, found
     if table.belongs is None:
-        rows = Rows.of(source, {*names})
-        with rows.connection:
-            own = Seen.of(table.attributes, rows.sample(_SAMPLE))
-        for found in from_above(own, {}):
-            yield own, found
         return
     order = table.dates.get(table.order)
     related = Related.of(source, table.belongs.foreign, [*names, *table.counts])
@@ -275,7 +270,7 @@ def _candidates(
         above[name] = Seen.of(other.attributes, cells)
         if next_link:
             keys, link = cells[next_link.foreign], next_link
-    for found in (*from_above(own, above), *from_neighbours(own, related.parent, table.order)):
+    for found in (*from_above(own, above, table.order), *from_neighbours(own, related.parent, table.order)):
         yield own, found
 
 
@@ -323,18 +318,21 @@ def from_below(own: Seen, table: str, rows: Seen, parent: NDArray[np.int64]) -> 
                 yield Following(name, f"{function}({text}", ((table, of),))
 
 
-def from_above(own: Seen, above: Mapping[str, Seen]) -> Iterator[Following]:
-    """Columns that are the time from one date to another: such as ages in years.
+def from_above(own: Seen, above: Mapping[str, Seen], order: str) -> Iterator[Following]:
+    """Columns that are the time from one date to another, such as ages in years.
+
+    That between two dates of a row that are no order is for rules.
 
     Args:
         own: rows of a table.
         above: of each table above the row of each.
+        order: the column of dates by which rows are in order; empty for none.
     """
     later = [("", name, own.numbers[name]) for name in own.dates]
     earlier = later + [(table, one, seen.numbers[one]) for table, seen in above.items() for one in seen.dates]
     for name in own.numbers:
         for (table, begin, low), (_, end, high) in product(earlier, later):
-            if name in own.dates or (table, begin) == ("", end):
+            if name in own.dates or (not table and (begin == end or order not in (begin, end))):
                 continue
             for text, time in _TIMES.items():
                 if own.is_seen(name, time(low, high)):
