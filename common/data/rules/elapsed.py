@@ -102,7 +102,7 @@ class Elapsed(Computed):
         found = numbers(columns[self.column])
         if self.of_gaps(domain):
             return np.zeros(len(found), dtype=np.bool_)
-        begun, ended = (_local(domain[name], columns[name]) for name in (self.begin, self.end))
+        begun, ended = (self._clocks(domain[name], columns[name]) for name in (self.begin, self.end))
         return np.asarray(np.abs(found - elapsed(self.unit, begun, ended)) > 0.5)
 
     def to_json(self) -> dict[str, Any]:
@@ -112,12 +112,25 @@ class Elapsed(Computed):
     def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """See `Computed`."""
         begun, ended = (
-            _local(domain[name], plain_dates(domain[name], values[name])) for name in (self.begin, self.end)
+            self._clocks(domain[name], plain_dates(domain[name], values[name]))
+            for name in (self.begin, self.end)
         )
         attribute = domain[self.column]
         found = elapsed(self.unit, begun, ended)
         known = ~np.isnan(found) & ~np.isnan(numbers(plain(attribute, values[self.column])))
         return with_numbers(attribute, values[self.column], known, found)
+
+    def _clocks(self, attribute: Attribute, moments: Numbers) -> Numbers:
+        """Microseconds in UTC, as those that the clocks of a column's zone show, by which days change."""
+        zoned = isinstance(attribute, TimeAttribute) and attribute.moments.timezone
+        if not zoned or self.unit in ("hours", "minutes"):
+            return moments
+        assert isinstance(attribute, TimeAttribute)
+        known = ~np.isnan(moments)
+        found = moments.copy()
+        times = attribute.moments.local(_times(moments, known)[known])
+        found[known] = times.astype("datetime64[us]").astype(np.int64)
+        return found
 
     def of_gaps(self, domain: Domain) -> bool:
         """Whether a date is coded by how far it comes after another one."""
@@ -140,17 +153,6 @@ class Elapsed(Computed):
         )
         least = elapsed(self.unit, begun[..., 1], ended[..., 0])
         return least, elapsed(self.unit, begun[..., 0], ended[..., 1])
-
-
-def _local(attribute: Attribute, moments: Numbers) -> Numbers:
-    """Microseconds of times in UTC, as those that the clocks of the column's zone show."""
-    if not isinstance(attribute, TimeAttribute) or not attribute.moments.timezone:
-        return moments
-    known = ~np.isnan(moments)
-    found = moments.copy()
-    times = attribute.moments.local(_times(moments, known)[known])
-    found[known] = times.astype("datetime64[us]").astype(np.int64)
-    return found
 
 
 def _times(moments: Numbers, known: Mask) -> NDArray[np.datetime64]:

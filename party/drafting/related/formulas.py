@@ -177,8 +177,9 @@ def computed_of_people(entries: Mapping[str, Any], rows: Related, order: str) ->
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
     people = Seen(same, seen.dates, seen.units).at(first)
     below = [(people, one) for one in from_below(people, "", seen, rows.parent)]
-    others = [(seen, one) for one in (*from_above(seen, {}, order), *from_neighbours(seen, rows.parent, order))]
-    return computed_entries(entries, [*below, *others], (order,))
+    ages = [(seen, one) for one in from_above(seen, {}, order)]
+    neighbours = [(seen, one) for one in from_neighbours(seen, rows.parent, order)]
+    return computed_entries(entries, [*below, *ages, *neighbours], (order,))
 
 
 def computed_entries(
