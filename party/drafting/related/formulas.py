@@ -23,10 +23,12 @@ from ....common.data.rules.plain import unit_of
 from ....common.data.values import blank_texts, read_numbers
 from ...sources.source import FileSource
 from ...sources.sql import as_name
+from ..draft import Draft
 from ..profile import Rows
 from .courses import Related
 from .drafted import Drafted
 from .links import Kinship
+from .rules_as_formulas import with_what_follows
 
 _SAMPLE = 100_000
 """Expressions are looked for in about so many rows."""
@@ -159,31 +161,31 @@ def with_formulas(
                 for seen, one in _candidates(table, drafts, kinship, sources)
                 if not any(one.column in other.around and not one.is_of(other.name) for other in below)
             )
-            entries = computed_entries(table.draft.entries, found, (table.order,), name, needs)
+            entries = computed_entries(table.draft, found, (table.order,), name, needs)
             changed[name] = table.with_entries(entries)
     return changed
 
 
-def computed_of_people(entries: Mapping[str, Any], rows: Related, order: str) -> dict[str, Any]:
+def computed_of_people(draft: Draft, rows: Related, order: str) -> dict[str, Any]:
     """The entries of columns that are computed, of a table of several rows a person.
 
     Args:
-        entries: of the table.
+        draft: of the table, without columns that count rows.
         rows: of it, those of one person beside each other, in order.
         order: see `from_neighbours`.
     """
-    seen = Seen.of(_attributes(entries), rows.cells)
+    seen = Seen.of(_attributes(draft.entries), rows.cells)
     first = np.flatnonzero(np.diff(rows.parent, prepend=-1))
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
     people = Seen(same, seen.dates, seen.units).at(first)
     below = [(people, one) for one in from_below(people, "", seen, rows.parent)]
     ages = [(seen, one) for one in from_above(seen, {}, order)]
     neighbours = [(seen, one) for one in from_neighbours(seen, rows.parent, order)]
-    return computed_entries(entries, [*below, *ages, *neighbours], (order,))
+    return computed_entries(draft, [*below, *ages, *neighbours], (order,))
 
 
 def computed_entries(
-    entries: Mapping[str, Any],
+    draft: Draft,
     found: Iterable[tuple[Seen, Following]],
     kept: Collection[str],
     table: str = "",
@@ -192,14 +194,14 @@ def computed_entries(
     """The entries of columns of a table that are computed.
 
     Args:
-        entries: of the table.
+        draft: of the table.
         found: what columns are, each with the rows in which it was seen; the first one counts.
         kept: columns that are not computed.
         table: its name.
         needs: what columns of other tables need; changed.
     """
     needs = {} if needs is None else needs
-    attributes, computed = _attributes(entries), dict[str, Any]()
+    attributes, computed = _attributes(draft.entries), dict[str, Any]()
     others = {one.other for one in attributes.values() if isinstance(one, GapAttribute)}
     for seen, one in found:
         place, wanted = (table, one.column), {(of or table, name) for of, name in one.needs}
@@ -208,9 +210,10 @@ def computed_entries(
         if spare and one.column not in (*kept, *others, *computed) and not _reach(needs, wanted, place):
             needs[place] = wanted
             numbers, is_date = seen.numbers[one.column], one.column in seen.dates
-            entry = _plain_entry(entries[one.column], numbers, is_date)
+            entry = _plain_entry(draft.entries[one.column], numbers, is_date)
             computed[one.column] = {**entry, "computed": one.formula}
-    return computed
+    followed = with_what_follows(draft.entries, draft.suggested_rules, computed)
+    return followed if len(followed) < len(attributes) else computed
 
 
 def _attributes(entries: Mapping[str, Any]) -> dict[str, Attribute]:

@@ -54,7 +54,7 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
     kept = {name: one for name, one in own.items() if name not in counts and name not in dates}
     in_order = rows.in_order(order, next(iter(counts), ""))
     computed = computed_of_people(
-        {name: entries[name] for name in attributes if name not in counts},
+        rest.without(counts),
         in_order,
         order.name if order else "",
     )
