@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..attributes.attribute import Attribute
+from ..attributes.attribute import ABSENT, Attribute
 from ..attributes.categorical import Category
 from ..attributes.clock import Clock
 from ..attributes.date_parts import Part
@@ -144,6 +144,8 @@ class Follows(Computed):
         expected = np.array([said(value) for value in values], dtype=object)[position]
         held = found[known]
         broken[known] = (held != expected) & (held != "") & (expected != "")
+        if absent_codes(domain[self.column]).any():
+            broken &= found != ABSENT
         return broken
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
@@ -172,7 +174,7 @@ class Follows(Computed):
         classes[known] = self.classes(places)
         known &= ~np.isnan(now) if now.dtype.kind == "f" else (now != "")
         if absent_codes(attribute).any():
-            known &= now != texts(attribute)[-1]
+            known &= now != ABSENT
         wanted, position = np.unique(classes, return_inverse=True)
         each = [self.value(one) for one in wanted.tolist()]
         if now.dtype.kind == "f":
