@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -333,3 +333,12 @@ class StepsOf(Follows):
 @functools.lru_cache(maxsize=256)
 def _name_of_part(pairs: tuple[tuple[str, Category], ...]) -> Mapping[str, Category]:
     return dict(pairs)
+
+
+def following_from(names: Collection[str], domain: Domain) -> tuple[Follows, ...]:
+    """The rules of columns that follow from some, and from these in turn."""
+    rules = [rule for rule in domain.rules if isinstance(rule, Follows)]
+    known = {*names}
+    for _ in rules:
+        known.update(rule.column for rule in rules if rule.of in known)
+    return tuple(rule for rule in rules if rule.of in known)
