@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.rules.determines import Determines
+from ...common.data.rules.inside import followed
 from ...common.data.rules.rule import Rule
 from ...common.data.table import Table
 from ...common.errors import DataError, ModelError, MosaicWarning
@@ -339,14 +340,12 @@ def _as_released(rule: Determines, published: Published) -> Determines:
 
 def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
     """Columns that follow from others by rules that models do not hold (`zeros`), so rows get them later."""
-    held = {clique for clique, _ in zeros_of(domain).masks}
+    zeros = zeros_of(domain)
     one = {name: np.zeros(1, dtype=np.int64) for name in domain}
-    return frozenset(
-        name
-        for rule in rules
-        if not all(domain.canonical(part.columns) in held for part in rule.parts)
-        for name in rule.dependent(domain, one)
-    )
+    left = (rule for rule in rules if not all(zeros.hold(domain, part) for part in rule.parts))
+    # Rules that hold one by one may not together.
+    together = (rule for several in followed(domain, rules).values() if len(several) > 1 for rule in several)
+    return frozenset(name for rule in (*left, *together) for name in rule.dependent(domain, one))
 
 
 def _cut(parts: Sequence[dict[str, Column]], rows: int) -> dict[str, Column]:

@@ -181,6 +181,7 @@ def _values(
     rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
     held = rows[table.name]
     parts: dict[str, Any] = {}
+    following: dict[str, Any] = {}
     times = None
     if table.steps is not None:
         when = table.steps.when
@@ -192,6 +193,7 @@ def _values(
         if table.domain is not None:
             held = rules_kept(table.domain, held, None, rng)
             parts |= _ends(table, held, values, bounds[1], rng)
+            held, following = _following(table, held, parts, rng)
     if table.domain is not None:
         hidden = {*numbers, *(one.name for one in table.ends)}
         kept = [name for name in table.domain.names if name not in hidden]
@@ -207,7 +209,7 @@ def _values(
         else:
             named = table.domain.identifiers
             parts |= {one.name: typed_column(table.domain, one.name, one.draw(len(held))) for one in named}
-        parts |= _following(table, held, parts, rng)
+        parts |= following
     if above is not None:
         above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
@@ -215,23 +217,32 @@ def _values(
 
 def _following(
     table: Kin, held: Rows, parts: Mapping[str, Any], rng: np.random.Generator
-) -> dict[str, pd.Series]:
-    """The columns that follow from the order of rows, or from what comes after it, as these are drawn."""
+) -> tuple[Rows, dict[str, pd.Series]]:
+    """The columns that follow from the order of rows, or from what comes after it; and rows that agree.
+
+    Args:
+        table: the table.
+        held: its rows, of which the columns get other codes, and others where a rule is broken then.
+        parts: the order, and the columns that come after it.
+        rng: draws values, and chooses rows.
+    """
     found: dict[str, pd.Series] = {}
+    if not table.follows:
+        return held, found
+    assert table.steps is not None
+    assert table.domain is not None
+    known = {one.name: one for one in (*table.domain.attributes, table.steps.when, *table.ends)}
+    codes = dict(held.codes)
     for rule in in_order(table.follows):
-        assert table.steps is not None
-        assert table.domain is not None
         (other,) = rule.sources
-        known = {one.name: one for one in (*table.domain.attributes, table.steps.when, *table.ends)}
         attribute = known[rule.result]
-        cells = found.get(other, parts[other])
-        values = {
-            rule.result: attribute.decode(held.codes[rule.result], rng),
-            other: cells.to_numpy(object),
-        }
+        cells = found[other] if other in found else parts[other]
+        values = {rule.result: attribute.decode(codes[rule.result], rng), other: cells.to_numpy(object)}
         made = rule.compute(Domain((attribute, known[other])), values)
+        codes[rule.result] = attribute.read(made).codes
         found[rule.result] = typed_column(Domain((attribute,)), rule.result, made)
-    return found
+    fixed = {*found, *(one.name for one in table.ends)}
+    return rules_kept(table.domain, Rows(codes, held.parent, held.parents), None, rng, fixed), found
 
 
 def _rising(cells: pd.Series, held: Rows) -> pd.Series:

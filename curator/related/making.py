@@ -14,6 +14,7 @@ from ...common.data.domain import Domain
 from ...common.data.gaps import gaps_after
 from ...common.data.related.joint import joint_domain
 from ...common.data.related.steps import Steps, orders
+from ...common.data.rules.follows import following_from
 from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError
@@ -343,8 +344,10 @@ def _described(kin: Kin, order: str, domain: Domain) -> Kin:
     gaps = gaps_after(order, domain)
     far = {one.name: replace(one.units, name=one.name) for one in gaps}
     rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != order)
-    known = Domain(rest, domain.unmodelled, domain.rules) if rest or domain.unmodelled else None
-    return replace(kin, domain=known, steps=Steps(domain[order]), ends=gaps)
+    follows = following_from({order, *far}, domain)
+    rules = tuple(rule for rule in domain.rules if rule not in follows)
+    known = Domain(rest, domain.unmodelled, rules) if rest or domain.unmodelled else None
+    return replace(kin, domain=known, steps=Steps(domain[order]), ends=gaps, follows=follows)
 
 
 def _records(measured: tuple[Measurement, ...], columns: tuple[str, ...]) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
 from ...common.data.rules.determines import Determines
+from ...common.data.rules.inside import agreeing
 from ...common.data.rules.rule import Rule, components
 from ...common.data.rules.satisfying import example
 from ...common.data.table import Table, code_dtype
@@ -111,7 +112,7 @@ def _excluded_cells(rule: Determines, domain: Domain) -> Mask:
 
 def with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:
     """The rows with the columns that follow from others set."""
-    codes = dict(zip(rows.domain.names, rows.columns, strict=True))
+    codes = agreeing(rows.domain, rules, dict(zip(rows.domain.names, rows.columns, strict=True)))
     for rule in rules:
         for name, found in rule.dependent(rows.domain, codes).items():
             codes[name] = found.astype(code_dtype(rows.domain[name].size))

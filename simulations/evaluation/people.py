@@ -18,6 +18,8 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.rules.breaking import broken
+from ...common.data.rules.follows import Follows
+from ...common.data.rules.plain import plain
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...curator.people.kin import Kin
@@ -134,6 +136,9 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
             for place, rule in enumerate(table.domain.rules):
                 shares = [_share(_broken(table, table.domain, side)[place]) for side in sides]
                 yield RuleShares(table.name, json.dumps(rule.to_json()), *shares)
+        for rule in table.follows:
+            shares = [_share(_rows_that_do_not_follow(table, rule, side)) for side in sides]
+            yield RuleShares(table.name, json.dumps(rule.to_json()), *shares)
     for table in family.tables[1:]:
         lines = [side.line(table) for side in sides]
         for name, outside in zip(table.within, ("before", "after"), strict=True):
@@ -168,6 +173,21 @@ def _broken(table: Kin, domain: Domain, side: Side) -> tuple[NDArray[np.bool_], 
     if table.steps is not None:
         cells |= {name: numbers_on(table.steps, rows[name], np.nan) for name in names & ends}
     return broken(domain, cells)
+
+
+def _rows_that_do_not_follow(table: Kin, rule: Follows, side: Side) -> NDArray[np.bool_]:
+    """Which rows have something else in a column than what follows from the order, or what is after it."""
+    assert table.domain is not None
+    assert table.steps is not None
+    known = {one.name: one for one in (*table.domain.attributes, table.steps.when, *table.ends)}
+    domain, rows = Domain(tuple(known[name] for name in rule.columns)), side.frames[table.name]
+    cells = {name: rows[name].to_numpy(object, na_value=None) for name in rule.columns}
+    found, wanted = (
+        plain(known[rule.column], one) for one in (cells[rule.column], rule.compute(domain, cells))
+    )
+    # A missing number is no other than itself.
+    differ: NDArray[np.bool_] = (found != wanted) & (found == found)
+    return differ
 
 
 def _outside(line: Line, where: str) -> NDArray[np.bool_]:

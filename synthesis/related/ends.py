@@ -14,7 +14,7 @@ from ...common.data.binning.scale import Scale
 from ...common.data.domain import Domain
 from ...common.data.gaps import gaps_after
 from ...common.data.related.steps import Steps
-from ...common.data.rules.follows import Follows
+from ...common.data.rules.follows import Follows, following_from
 from ...common.data.rules.impossible import Impossible, NullWhen
 from ...common.data.rules.order import AtMost
 from ...common.data.rules.rule import Rule
@@ -44,7 +44,7 @@ def with_ends(
         rule.columns[1] for rule in domain.rules if isinstance(rule, AtMost) and rule.columns[0] == order
     }
     after |= {order, *(one.name for one in gaps_after(order, domain))}
-    follows = _following(domain, after)
+    follows = following_from(after, domain)
     rest = [rule for rule in domain.rules if rule not in follows]
     about = [rule for rule in rest if order in rule.columns]
     others = tuple(rule for rule in rest if order not in rule.columns)
@@ -80,14 +80,6 @@ def with_ends(
             )
     known = Domain(tuple(attributes.values()), domain.unmodelled, others)
     return known, tuple(ends), follows, rows
-
-
-def _following(domain: Domain, names: set[str]) -> tuple[Follows, ...]:
-    """The rules of columns that follow from some, and from these in turn."""
-    rules = [rule for rule in domain.rules if isinstance(rule, Follows)]
-    for _ in rules:
-        names = names.union(rule.column for rule in rules if rule.of in names)
-    return tuple(rule for rule in rules if rule.of in names)
 
 
 def ends_of(order: str, numbers: tuple[NumericAttribute, ...], domain: Domain) -> tuple[Attribute, ...]:

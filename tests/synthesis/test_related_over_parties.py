@@ -63,6 +63,28 @@ def test_columns_are_as_from_one_place(holders, protocol, central):
     assert abs(len(made.tables["stays"]) / len(patients()["stays"]) - 1) < 0.2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("holders", [HOSPITALS, APART], ids=["hospitals", "apart"])
+def test_columns_follow_from_the_order_of_rows(holders):
+    data = patients()
+    day = data["stays"]["day"]
+    data["stays"] = data["stays"].assign(
+        month=day.dt.month, weekend=np.where(day.dt.day_of_week > 4, "y", "n")
+    )
+    named = {str(day): "y" if day > 5 else "n" for day in range(1, 8)}
+    stays = {
+        "attributes": DOMAINS["stays"] | {"month": [*range(1, 13)], "weekend": ["n", "y"]},
+        "rules": [
+            {"part": "month", "column": "month", "of": "day"},
+            {"part": "weekday", "column": "weekend", "of": "day", "map": named},
+        ],
+    }
+    made = over(holders, data, domain=DOMAINS | {"stays": stays}).tables["stays"]
+    day = pd.to_datetime(made["day"])
+    assert (day.dt.month == made["month"]).all()
+    assert ((day.dt.day_of_week > 4) == (made["weekend"] == "y")).all()
+
+
 WARDS = pd.DataFrame({"ward": ["c", "b", "a", "z"], "beds": [7, 20, 12, 1], "name": ["=C", "B", None, "Z"]})
 OF_WARDS = {
     "relations": RELATIONS | {"stays": {"id": "patients", "ward": "wards"}},

@@ -212,7 +212,7 @@ def stays_with_parts():
     stays["year"], stays["month"], stays["left"] = begun.year, begun.month, ended.month
     stays["weekday"] = begun.day_name()
     stays["late"] = np.where(begun.year > 2020, "yes", "no")
-    stays["ward"] = rng.choice(["a", "b"], len(of))
+    stays["ward"] = np.where(begun.day_of_week > 4, "b", rng.choice(["a", "b"], len(of)))
     date = {"type": "date", "min": "2020-01-01", "max": "2022-12-31", "bins": 12}
     names = dict(enumerate(pd.date_range("2020-01-06", periods=7).day_name(), start=1))
     attributes = {
@@ -231,6 +231,7 @@ def stays_with_parts():
         {"part": "month", "column": "left", "of": "ended"},
         {"part": "weekday", "column": "weekday", "of": "begun", "map": {str(k): v for k, v in names.items()}},
         {"steps": "late", "of": "year", "at": [2021], "values": ["no", "yes"]},
+        {"impossible": {"weekday": ["Saturday", "Sunday"], "ward": ["a"]}},
     ]
     return stays, {"attributes": attributes, "rules": rules}
 
@@ -242,6 +243,11 @@ def check_parts(found):
     assert (ended.dt.month == found.left).all()
     assert (begun.dt.day_name() == found.weekday).all()
     assert ((begun.dt.year > 2020) == (found.late == "yes")).all()
+    # What follows from the date stays, and the others change around it.
+    weekend = found.weekday.isin(["Saturday", "Sunday"])
+    assert weekend.sum() > 100
+    assert (found.ward[weekend] == "b").all()
+    assert (found.ward[~weekend] == "a").mean() > 0.2
 
 
 def test_columns_follow_from_the_order_of_rows_and_from_what_comes_after_it(tmp_path):

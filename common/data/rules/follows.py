@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..attributes.attribute import Attribute
+from ..attributes.attribute import ABSENT, Attribute
 from ..attributes.categorical import Category
 from ..attributes.clock import Clock
 from ..attributes.date_parts import Part
@@ -144,6 +144,8 @@ class Follows(Computed):
         expected = np.array([said(value) for value in values], dtype=object)[position]
         held = found[known]
         broken[known] = (held != expected) & (held != "") & (expected != "")
+        if absent_codes(domain[self.column]).any():
+            broken &= found != ABSENT
         return broken
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
@@ -172,7 +174,7 @@ class Follows(Computed):
         classes[known] = self.classes(places)
         known &= ~np.isnan(now) if now.dtype.kind == "f" else (now != "")
         if absent_codes(attribute).any():
-            known &= now != texts(attribute)[-1]
+            known &= now != ABSENT
         wanted, position = np.unique(classes, return_inverse=True)
         each = [self.value(one) for one in wanted.tolist()]
         if now.dtype.kind == "f":
@@ -331,3 +333,12 @@ class StepsOf(Follows):
 @functools.lru_cache(maxsize=256)
 def _name_of_part(pairs: tuple[tuple[str, Category], ...]) -> Mapping[str, Category]:
     return dict(pairs)
+
+
+def following_from(names: Collection[str], domain: Domain) -> tuple[Follows, ...]:
+    """The rules of columns that follow from some, and from these in turn."""
+    rules = [rule for rule in domain.rules if isinstance(rule, Follows)]
+    known = {*names}
+    for _ in rules:
+        known.update(rule.column for rule in rules if rule.of in known)
+    return tuple(rule for rule in rules if rule.of in known)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...later import np
-from ..attributes.dates import DateAttribute, bins_of
+from ..attributes.attribute import even_places
+from ..attributes.dates import DateAttribute, GapAttribute, bins_of
 from ..attributes.numeric import NumericAttribute
+from .follows import Follows
 from .pieces import Pieces, pieces_of
+from .rule import Rule, in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..domain import Domain
-    from .follows import Follows
     from .rule import Codes
 
 _PIECES_AT_ONCE = 2**22
@@ -50,15 +52,60 @@ def draw_inside(
     rows = np.flatnonzero(own < spread.size)
     ranks, cells = _ranks(pieces, bins, counts), own[rows]
     wanted = np.stack([codes[rule.column][rows].astype(np.int64) for rule in rules])
-    chosen = _choose_pieces(
-        pieces, np.diff(ranks, axis=1)[:, 0], cells, wanted, _codes(domain, rules, pieces), rng
-    )
+    masses, known = np.diff(ranks, axis=1)[:, 0], _codes(domain, rules, pieces)
+    chosen = _choose_pieces(pieces, masses, cells, wanted, known, rng.random(len(rows)))
     low, high = ranks[chosen].T
     at = low + rng.random(len(rows)) * (high - low)
     found = spread.shorten(spread.at(cells, counts, at), cells, counts, rng)
     numbers = np.zeros(len(own))
     numbers[rows] = np.clip(found, *pieces.reach[chosen].T)
     return attribute.of_codes(own, numbers)
+
+
+def followed(domain: Domain, rules: Iterable[Rule]) -> dict[str, list[Follows]]:
+    """The columns from whose drawn values others follow, and these rules, the first ones above all."""
+    rules = [*rules]
+    setting = in_order(rules)
+    computed = {rule.result for rule in setting}
+    found: dict[str, list[Follows]] = {}
+    # Where not all can hold, what another column sets comes first: the others are set from this one.
+    for rule in sorted(rules, key=setting.__contains__):
+        if isinstance(rule, Follows) and rule.of not in computed and bins_of(domain[rule.of]) is not None:
+            if not isinstance(domain[rule.of], GapAttribute):
+                found.setdefault(rule.of, []).append(rule)
+    return found
+
+
+def agreeing(
+    domain: Domain, rules: Iterable[Rule], codes: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Codes of rows in which all that follows from one number or date can be true together.
+
+    Where a bin has no number or date from which all follows that a row has, as many of the rules hold as can,
+    the first ones above all, and the other columns get what follows.
+
+    Args:
+        domain: of the codes.
+        rules: of the domain.
+        codes: of each column, shape (N,).
+    """
+    found = dict(codes)
+    for of, several in followed(domain, rules).items():
+        if len(several) == 1:
+            continue
+        pieces = pieces_of(domain[of], tuple(several))
+        own = found[of].astype(np.int64)
+        rows = np.flatnonzero(own <= pieces.cells[-1])
+        wanted = np.stack([found[rule.column][rows].astype(np.int64) for rule in several])
+        known, widths = _codes(domain, several, pieces), pieces.reach[:, 1] - pieces.reach[:, 0] + 1
+        places = even_places(0, len(rows))
+        chosen = known[:, _choose_pieces(pieces, widths, own[rows], wanted, known, places)]
+        for rule, held, new in zip(several, wanted, chosen, strict=True):
+            changed = (new >= 0) & (new != held) & ~rule.targets(domain).silent[held]
+            column = found[rule.column].copy()
+            column[rows[changed]] = new[changed]
+            found[rule.column] = column
+    return found
 
 
 def _ranks(pieces: Pieces, bins: NumericAttribute, counts: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -89,7 +136,7 @@ def _choose_pieces(
     cells: NDArray[np.int64],
     wanted: NDArray[np.int64],
     codes: NDArray[np.int64],
-    rng: np.random.Generator,
+    places: NDArray[np.float64],
 ) -> NDArray[np.int64]:
     """A piece for each row, shape (N,).
 
@@ -99,7 +146,7 @@ def _choose_pieces(
         cells: of the rows, shape (N,).
         wanted: codes of the columns that follow, shape (rules, N).
         codes: those that follow in each piece, shape (rules, p).
-        rng: chooses.
+        places: of each row among the pieces that fit, from 0 to 1, shape (N,).
     """
     found = np.zeros(len(cells), dtype=np.int64)
     order = np.argsort(cells, kind="stable")
@@ -122,7 +169,7 @@ def _choose_pieces(
             none = weights.sum(axis=1) <= 0
             weights[none] = np.where(best[none], widths[here] + 1.0, 0.0)
             below = np.cumsum(weights, axis=1)
-            reached = rng.random(len(rows)) * below[position, -1]
+            reached = places[rows] * below[position, -1]
             place = (below[position] <= reached[:, None]).sum(axis=1)
             found[rows] = first + np.minimum(place, beyond - first - 1)
     return found

@@ -9,7 +9,7 @@ from ...later import np
 from ..attributes.dates import GapAttribute
 from .elapsed import Elapsed
 from .follows import Follows
-from .inside import draw_inside
+from .inside import draw_inside, followed
 from .order import SUM_ROUNDING, AtMost, Sum
 from .plain import extent, not_below, numbers, plain, with_numbers
 from .rule import Codes, Mask, Rule, components, in_order
@@ -109,14 +109,7 @@ class _Draws:
         rules: Sequence[Rule],
     ) -> None:
         self._domain, self._codes, self._draw, self._counts, self._rng = domain, codes, draw, counts, rng
-        # The columns that follow from each drawn one: what is computed is not drawn.
-        self.inside: dict[str, list[Follows]] = {}
-        setting = in_order(rules)
-        computed = {rule.result for rule in setting}
-        # Where not all can hold, what another column sets comes first: the others are set from this one.
-        for rule in sorted(rules, key=setting.__contains__):
-            if isinstance(rule, Follows) and rule.of not in computed:
-                self.inside.setdefault(rule.of, []).append(rule)
+        self.inside = followed(domain, rules)
 
     def __call__(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         if name not in self.inside:

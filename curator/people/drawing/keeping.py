@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -170,7 +171,13 @@ def times_kept(
     return rows, times
 
 
-def rules_kept(domain: Domain, rows: Rows, fitted: FittedModel | None, rng: np.random.Generator) -> Rows:
+def rules_kept(
+    domain: Domain,
+    rows: Rows,
+    fitted: FittedModel | None,
+    rng: np.random.Generator,
+    fixed: Collection[str] = (),
+) -> Rows:
     """Rows of which none breaks a rule of their domain by its codes.
 
     Columns that follow from others are set (`obedience`). A row that still breaks a rule gets the columns of
@@ -182,22 +189,47 @@ def rules_kept(domain: Domain, rows: Rows, fitted: FittedModel | None, rng: np.r
         fitted: the release of their records, from which dependencies without a map get one; None if the rows
             keep to them.
         rng: chooses rows.
+        fixed: columns that stay, so that others change around them; rows for which no row has others that
+            fit stay as they are.
     """
     if not domain.rules or not len(rows):
         return rows
     table = Table.from_codes(domain, {name: rows.codes[name] for name in domain})
     rules = with_maps(domain, fitted, table)
+    stay = {name: table.column(name).astype(np.int64) for name in domain if name in fixed}
     table = with_dependents(table, rules)
-    codes = {name: table.column(name).astype(np.int64) for name in domain}
+    codes = {name: table.column(name).astype(np.int64) for name in domain} | stay
     for together in components(rules):
         names = {name for rule in together for name in rule.columns}
         wrong = breaking(Table.from_codes(domain, codes), together)
         good, bad = np.flatnonzero(~wrong), np.flatnonzero(wrong)
-        fixed = {} if len(good) else example(replace(domain, rules=rules)) or {}
-        taken = rng.choice(good, len(bad)) if len(good) else bad
-        for name in names:
-            codes[name][bad] = fixed.get(name, codes[name][taken])
+        if kept := sorted(names.intersection(stay)):
+            bad, taken = _alike([stay[name] for name in kept], good, bad, rng)
+            known: dict[str, int] = {}
+        else:
+            known = {} if len(good) else example(replace(domain, rules=rules)) or {}
+            taken = rng.choice(good, len(bad)) if len(good) else bad
+        for name in names.difference(stay):
+            codes[name][bad] = known.get(name, codes[name][taken])
     return Rows({**rows.codes, **codes}, rows.parent, rows.parents)
+
+
+def _alike(
+    columns: Sequence[Codes], good: Codes, bad: Codes, rng: np.random.Generator
+) -> tuple[Codes, Codes]:
+    """For rows others that have the same in some columns, each one of them; without rows that have none.
+
+    Args:
+        columns: shape (N,) each.
+        good: the others.
+        bad: the rows.
+        rng: chooses.
+    """
+    _, whose = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    order = good[np.argsort(whose[good], kind="stable")]
+    first, beyond = (np.searchsorted(whose[order], whose[bad], side) for side in ("left", "right"))
+    found = first < beyond
+    return bad[found], order[rng.integers(first[found], beyond[found])]
 
 
 def _draw_codes(weights: NDArray[np.float64], number: int, rng: np.random.Generator) -> Codes:

@@ -50,6 +50,13 @@ class Zeros:
     masks: tuple[tuple[Clique, Mask], ...] = ()
     learned: tuple[Clique, ...] = ()
 
+    def hold(self, domain: Domain, rule: Rule) -> bool:
+        """Whether no row of a model breaks a rule: its cells are excluded, or there are none."""
+        clique = domain.canonical(rule.columns)
+        if any(clique == held for held, _ in self.masks):
+            return True
+        return math.prod(domain.shape(clique)) <= LARGEST_OF_RULES and rule.allowed(domain) is None
+
     def potentials(self) -> Array:
         """The log-potentials of the masks, one after another."""
         parts = [np.where(mask, 0.0, EXCLUDED).ravel() for _, mask in self.masks]

@@ -15,6 +15,7 @@ from ....common.data.related.keys import without_keys
 from ....common.data.related.repeats import Above, repeated_columns
 from ....common.data.related.series import check_series
 from ....common.data.related.stated import StatedTable, without_public
+from ....common.data.rules.follows import Follows
 from ....common.errors import DataError
 from ....common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ....common.protocols.related import Relation
@@ -70,10 +71,10 @@ class PlannedTable(StatedTable):
                 )
             check_series(where, self.series, self.order or None, held, self.domain)
         rules = () if self.domain is None or not self.order else self.domain.rules
-        if any(self.order in rule.columns for rule in rules):
+        if any(self.order in rule.columns for rule in rules if not isinstance(rule, Follows)):
             raise DataError(
                 f"{file}: [tables.{self.name}]: expected no rule about the order {self.order!r} over "
-                'parties; describe a later date with "after", or take the rule out'
+                'parties but on what follows from it; describe a later date with "after", or take it out'
             )
 
     @property

@@ -241,6 +241,22 @@ def test_missing_and_unlisted_values_say_nothing():
     assert broken(domain, columns)[0].tolist() == [False, True, False, False, False]
 
 
+def test_people_whom_a_party_does_not_have_keep_to_what_follows():
+    rules = [
+        {"part": "weekday", "column": "w", "of": "date", "map": WEEK},
+        {"part": "month", "column": "month", "of": "date"},
+    ]
+    number = {"type": "numeric", "min": 1, "max": 12, "bins": 12, "integer": True}
+    domain = ruled({"date": dates(), "w": NAMES, "month": number}, *rules).with_absent()
+    table = allowed_rows(domain, 4000, np.random.default_rng(14))
+    values = decode_table(table, np.random.default_rng(15))
+    assert not any(rows.any() for rows in broken(domain, values))
+    again = encode_table(domain, values)
+    for name in ("date", "w"):
+        assert (again.column(name) == table.column(name)).all()
+    assert (values["w"] == "absent").any()
+
+
 def test_a_bin_in_which_every_day_has_a_part_that_the_column_lacks_is_excluded():
     domain = ruled({"date": dates(447), "year": [2020]}, {"part": "year", "column": "year", "of": "date"})
     codes = {"date": np.arange(447), "year": np.zeros(447, dtype=int)}

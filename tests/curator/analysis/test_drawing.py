@@ -186,6 +186,38 @@ def test_related_values_keep_to_rules_and_to_the_condition():
     assert abs(kept["high"].mean() - given["high"].mean()) < 0.2
 
 
+@pytest.mark.parametrize("parts", [["weekday"], ["weekday", "day", "month"]])
+def test_rows_under_a_condition_on_a_date_or_what_follows_from_it_are_as_if_selected(parts):
+    attributes = {
+        "date": {"type": "date", "min": "2020-01-01", "max": "2020-03-31", "bins": 6},
+        "weekday": {"type": "codes", "n": 8},
+        "day": {"type": "numeric", "min": 1, "max": 31, "bins": 5, "integer": True},
+        "month": [1, 2, 3],
+        "ward": ["a", "b"],
+    }
+    rules = [{"part": part, "column": part, "of": "date"} for part in parts]
+    domain = Domain.from_json({"attributes": attributes, "rules": rules})
+    release = release_of(
+        tree_model(domain, (("date", "day"), ("date", "month"), ("date", "weekday", "ward")))
+    )
+    whole = drawing.generate_rows(release, 200_000, seed=1)
+    dates = pd.to_datetime(whole["date"])
+    found = {"weekday": dates.dt.day_of_week + 1, "day": dates.dt.day, "month": dates.dt.month}
+    for part in parts:
+        assert (found[part] == whole[part].astype(int)).all()
+    for condition, meets in (
+        ({"weekday": 7}, whole["weekday"] == 7),
+        ({"date": ("2020-01-20", "2020-02-10")}, dates.between("2020-01-20", "2020-02-10")),
+        ({"weekday": 2, "ward": "a"}, (whole["weekday"] == 2) & (whole["ward"] == "a")),
+    ):
+        kept = whole[meets]
+        given = drawing.generate_rows(release, 20_000, condition, seed=2)
+        shares = [frame["date"].value_counts(normalize=True).sort_index() for frame in (kept, given)]
+        far_apart = shares[0].sub(shares[1], fill_value=0).abs().sum() / 2
+        assert far_apart < 0.05, condition
+        assert abs((kept["ward"] == "a").mean() - (given["ward"] == "a").mean()) < 0.03
+
+
 @pytest.mark.parametrize("condition", [{"high": (30, 33)}, {"low": (24, 27), "high": (25, 33)}])
 def test_a_part_of_a_bin_is_drawn_directly_and_rows_are_as_if_selected(condition):
     """Of 400 thousand rows a few thousand meet the condition, nearly all in bins that an order divides.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules.breaking import broken
 from dpmosaic.common.data.rules.satisfying import example
-from dpmosaic.common.data.table import Table, decode_table
+from dpmosaic.common.data.table import Table, decode_table, encode_table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
@@ -20,7 +20,7 @@ from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.releasing.likely_map import likely_map, measured_likelihoods, modelled_likelihoods
-from dpmosaic.curator.releasing.obedience import obedient
+from dpmosaic.curator.releasing.obedience import obedient, obeying
 from dpmosaic.simulations.simulate import simulate
 
 NAMES = "abcde"
@@ -253,3 +253,46 @@ def test_a_release_learns_a_dependency_and_keeps_its_columns_marginals():
     for pair in itertools.combinations(domain.names, 2):
         share = 5000 / made.record_count
         assert np.abs(table.marginal(pair) - share * made.marginal(pair)).sum() / 10000 < 0.15
+
+
+class EvenRows:
+    """Rows of which each code is as likely as others."""
+
+    def __init__(self, domain):
+        self.domain = domain
+
+    def generate(self, rows, rng):
+        return Table.from_codes(
+            self.domain, {n: rng.integers(0, self.domain[n].size, rows) for n in self.domain}
+        )
+
+
+def test_values_of_columns_that_follow_from_one_date_break_no_rule_with_others():
+    names = dict(enumerate("Mo Di Mi Do Fr Sa So".split(), start=1))
+    form = {
+        "date": {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 40},
+        "day": {"type": "numeric", "min": 1, "max": 31, "bins": 31, "integer": True},
+        "month": [*range(1, 13)],
+        "weekday": [*names.values()],
+        "weekend": {"type": "boolean"},
+        "open": ["no", "yes"],
+    }
+    rules = [
+        {"part": "day", "column": "day", "of": "date"},
+        {"part": "month", "column": "month", "of": "date"},
+        {"part": "weekday", "column": "weekday", "of": "date", "map": {str(k): v for k, v in names.items()}},
+        {"part": "weekday", "column": "weekend", "of": "date", "map": {str(k): k > 5 for k in names}},
+        {"impossible": {"weekday": ["So"], "open": ["yes"]}},
+        {"impossible": {"month": [12], "open": ["no"]}},
+        {"impossible": {"weekend": [True], "day": {"at_most": 2}}},
+    ]
+    domain = Domain.from_json({"attributes": form, "rules": rules})
+    rng, source = np.random.default_rng(1), EvenRows(domain)
+    rows = obeying(source.generate(5000, rng), domain.rules, source, rng)
+    values = decode_table(rows, rng)
+    assert [found.sum() for found in broken(domain, values)] == [0] * len(rules)
+    # All that is left to the values is which day of the bin it is.
+    again = encode_table(domain, values)
+    for name in domain:
+        assert (again.column(name) == rows.column(name)).all(), name
+    assert len(np.unique(rows.column("weekday"))) == 7
