@@ -27,6 +27,7 @@ def tables(seed=0):
     begun, born = visits["begin"].dt, visits["born"].dt
     had = (begun.month > born.month) | ((begun.month == born.month) & (begun.day >= born.day))
     visits["age"] = begun.year - born.year - ~had
+    visits["band"] = np.where(visits["age"] < 65, "young", "old")
     visits["next"] = visits.groupby("person id")["begin"].shift(-1).fillna(pd.Timestamp("9999-12-31"))
     visits["since last"] = visits.groupby("person id")["begin"].diff().dt.days
     visits["paid"] = rng.integers(1, 200, len(visits)) / 2
@@ -74,6 +75,7 @@ FOUND = {
     "visits": {
         "days": "date_diff('day', begin, \"end\")",
         "age": "date_sub('year', people.born, begin)",
+        "band": "CASE WHEN age < 65 THEN 'young' ELSE 'old' END",
         "next": "coalesce(lead(begin), DATE '9999-12-31')",
         "since last": "date_diff('day', lag(begin), begin)",
         "paid so far": "sum(paid) OVER (ROWS UNBOUNDED PRECEDING)",
