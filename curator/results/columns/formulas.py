@@ -44,6 +44,23 @@ _ORDERED = (exp.Lag, exp.Lead, exp.RowNumber)
 _OF_ROWS = (exp.Window, exp.Filter, exp.AggFunc, *_ORDERED)
 """Functions of several rows, of which the outermost says of which."""
 
+_FUNCTIONS = frozenset(
+    (
+        "and or xor case if coalesce nullif greatest least cast try_cast abs round floor ceil trunc sign "
+        "sqrt exp ln log power upper lower trim substring left right length concat replace contains "
+        "starts_with year quarter month week week_of_year day day_of_month day_of_week dayofweek_iso "
+        "day_of_year hour minute second dayname monthname date_part extract time_to_unix datediff date_sub "
+        "datesub timestamp_trunc last_day age date_from_parts time_to_str str_to_time to_years to_months "
+        "to_days to_hours to_minutes to_seconds count count_if sum avg min max median mode stddev "
+        "stddev_pop variance variance_pop percentile_cont percentile_disc first last any_value first_value "
+        "last_value logical_and logical_or group_concat lag lead row_number rank dense_rank"
+    ).split()
+)
+"""Functions, as sqlglot calls them, whose values depend on those that they are of, and are about as large.
+
+Expressions come with files of others, too.
+"""
+
 _REFUSED = (exp.Query, exp.Subquery, exp.Star, exp.Parameter, exp.Placeholder)
 
 Cells: TypeAlias = "NDArray[Any] | pd.Series"
@@ -121,6 +138,13 @@ class Formula:
                 f"{self.where}: expected an expression of columns, got {refused.sql('duckdb')!r}; write "
                 "functions of rows below as sum(table.column) or count(table)"
             )
+        for function in tree.find_all(exp.Func):
+            name = function.name if isinstance(function, exp.Anonymous) else function.sql_name()
+            if name.lower() not in _FUNCTIONS:
+                raise DataError(
+                    f"{self.where}: computed: expected functions of numbers, texts, dates or several rows, "
+                    f"got {name.lower()}; write it otherwise"
+                )
         for column in [*tree.find_all(exp.Column)]:
             table, name = self._resolve(column, _function_of(column))
             column.set("this", exp.to_identifier(name, quoted=True))
