@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, permutations
 from typing import Any
 
@@ -45,7 +46,8 @@ _MOST_SCALED, _LEAST_DIFFERENT, _DIGITS_OF_NUMBER = 50, 5, 6
 """Numbers times or plus a number are looked for among so many columns, of so many different numbers at least;
 the number has so many digits at most."""
 
-_SCALED_HEAD = 1_000
+_SOME, _NEARLY_ALL = 1_000, 0.9
+"""So many rows tell most columns from those that follow: fewer than this share of them keep to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ def scalings(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
     numbers = {
         name: found
         for name, found in islice(numbers.items(), _MOST_SCALED)
-        if len(np.unique(found[~np.isnan(found)][:_SCALED_HEAD])) >= _LEAST_DIFFERENT
+        if len(np.unique(found[~np.isnan(found)][:_SOME])) >= _LEAST_DIFFERENT
     }
     found: list[tuple[float, Sum]] = []
     for name, other in permutations(numbers, 2):
@@ -123,7 +125,7 @@ def scalings(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
         if known.sum() < LEAST_ROWS:
             continue
         total, part = numbers[name][known], numbers[other][known]
-        heads = total[:_SCALED_HEAD], part[:_SCALED_HEAD]
+        heads = total[:_SOME], part[:_SOME]
         for kind, factor in ((Sum, _summand(*heads)), (Product, _factor_between(*heads))):
             if factor is None or factor == (1.0 if kind is Product else 0.0):
                 continue
@@ -171,6 +173,8 @@ def _parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartO
         if known.sum() < LEAST_ROWS:
             continue
         for part in PARTS:
+            if (part_of(part, found[known][:_SOME]) == held[known][:_SOME]).mean() < _NEARLY_ALL:
+                continue
             kept = (part_of(part, found[known]) == held[known]).mean()
             # No number is the year by chance.
             if kept >= SHARE_KEEPING and (part == "year" or _says_more(kept, column.labels.codes[known])):
@@ -185,6 +189,8 @@ def _named_parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator
         if known.sum() < LEAST_ROWS:
             continue
         for part in _NAMED_PARTS:
+            if _most_frequent(part_of(part, found[known][:_SOME]), codes[:_SOME])[1] < _NEARLY_ALL:
+                continue
             values, position = np.unique(part_of(part, found[known]), return_inverse=True)
             apart = len(
                 np.unique(found[known].astype("datetime64[h]" if part == "hour" else "datetime64[D]"))
@@ -237,6 +243,11 @@ class _Sorted:
         values, position = np.unique(found[rows], return_inverse=True)
         return cls(rows, values, position)
 
+    @cached_property
+    def some(self) -> NDArray[np.int64]:
+        """So many of the rows that they soon tell most columns from those that follow."""
+        return self.rows[:: max(1, len(self.rows) // _SOME)]
+
 
 def _steps(
     column: _Column, attributes: Mapping[str, Attribute], sources: Mapping[str, _Sorted]
@@ -246,14 +257,11 @@ def _steps(
         return
     known = column.present
     for name, one in sources.items():
+        if name == column.name or _changes_often(column.labels.codes[one.some[known[one.some]]]):
+            continue
         kept_rows = known[one.rows]
         codes, position = column.labels.codes[one.rows[kept_rows]], one.position[kept_rows]
-        if name == column.name or len(codes) < LEAST_ROWS:
-            continue
-        # Most columns are told from steps by how often they change.
-        changes = np.count_nonzero(np.diff(codes))
-        tied = len(codes) - len(one.values)
-        if changes > 4 * (1 - SHARE_KEEPING) * len(codes) + _MOST_STEPS + tied:
+        if len(codes) < LEAST_ROWS or _changes_often(codes):
             continue
         places, values = _runs(position, codes)
         if not 1 < len(values) <= min(_MOST_STEPS + 1, len(one.values) / 2, len(codes) / _ROWS_OF_EACH):
@@ -269,6 +277,12 @@ def _steps(
         )
         of_text = column.labels.values
         yield StepsOf(column.name, name, at, tuple(of_text[code] for code in values.tolist()))
+
+
+def _changes_often(codes: NDArray[np.int64]) -> bool:
+    """Whether codes of rows in order change more often than between steps, beside exceptions."""
+    exceptions = 2 + 4 * (1 - SHARE_KEEPING) * len(codes)
+    return np.count_nonzero(np.diff(codes)) > _MOST_STEPS + exceptions
 
 
 def _runs(
