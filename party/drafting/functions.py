@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import DateAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.rules.follows import PARTS, Follows, PartOf, StepsOf, part_of
 from ...common.data.rules.order import Product, Sum, unit_shown
-from ...common.data.values import number_or_nan
+from ...common.data.values import number_or_nan, text_of
 from ...common.errors import DataError
 from .labels import Labels
 
@@ -58,11 +60,13 @@ class _Column:
         name: of it.
         labels: its cells as categories.
         numbers: each of the values as a number; NaN if it is none.
+        said: each of the values as a domain lists it.
     """
 
     name: str
     labels: Labels
     numbers: Numbers
+    said: tuple[Category, ...]
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -104,7 +108,7 @@ def functions(
         numbers = np.array([number_or_nan(text or "") for text in labels[name].values])
         if isinstance(attribute, NumericAttribute):
             numbers = attribute.numbers(np.array(labels[name].values, dtype=object))
-        column = _Column(name, labels[name], numbers)
+        column = _Column(name, labels[name], numbers, _said(attribute, labels[name], numbers))
         steps = sorted(_steps(column, attributes, sorted_ones), key=lambda one: len(one.values))
         rules = [*_parts(column, times), *_named_parts(column, times), *steps]
         found += _alike([rule for rule in rules if _fits(rule, attributes)])
@@ -147,6 +151,19 @@ def missing_together(rule: Follows, cells: Mapping[str, NDArray[Any]]) -> dict[s
     if other.sum() < _ROWS_OF_EACH or not np.array_equal(column, other):
         return None
     return {"null": rule.column, "when": {rule.of: [None]}, "only": True}
+
+
+def _said(attribute: Attribute, labels: Labels, numbers: Numbers) -> tuple[Category, ...]:
+    """The values of a column as a domain lists them; see `_Column`."""
+    listed: dict[str, Category] = {}
+    if isinstance(attribute, CategoricalAttribute):
+        listed = {text_of(one): one for one in attribute.categories}
+    elif isinstance(attribute, BooleanAttribute):
+        listed = {"false": False, "true": True}
+    else:
+        known = zip(labels.values, numbers.tolist(), strict=True)
+        listed = {text: _whole(number) for text, number in known if text and np.isfinite(number)}
+    return tuple(listed.get(text, text) if text else "" for text in labels.values)
 
 
 def _alike(rules: Sequence[Follows]) -> list[Follows]:
@@ -200,7 +217,7 @@ def _named_parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator
                 continue
             usual, kept = _most_frequent(position, codes)
             if kept >= SHARE_KEEPING and _says_more(kept, codes):
-                named = (column.labels.values[code] for code in usual.tolist())
+                named = (column.said[code] for code in usual.tolist())
                 pairs = zip(map(str, values.tolist()), named, strict=True)
                 yield PartOf(column.name, name, part, tuple(pairs))
 
@@ -275,14 +292,13 @@ def _steps(
             _between(one.values[place - 1], one.values[place], attributes[name])
             for place in places[1:].tolist()
         )
-        of_text = column.labels.values
-        yield StepsOf(column.name, name, at, tuple(of_text[code] for code in values.tolist()))
+        yield StepsOf(column.name, name, at, tuple(column.said[code] for code in values.tolist()))
 
 
 def _changes_often(codes: NDArray[np.int64]) -> bool:
     """Whether codes of rows in order change more often than between steps, beside exceptions."""
     exceptions = 2 + 4 * (1 - SHARE_KEEPING) * len(codes)
-    return np.count_nonzero(np.diff(codes)) > _MOST_STEPS + exceptions
+    return bool(np.count_nonzero(np.diff(codes)) > _MOST_STEPS + exceptions)
 
 
 def _runs(
