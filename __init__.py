@@ -12,7 +12,8 @@ Compared with the real table, not for publication: evaluate, Evaluation; compare
 Data: Domain, Table, Workload, Grid, Budget; draft(data) drafts a domain, Draft; encode, decode, read_table;
     load_dataset, public tables to try.
 Attributes: Attribute, BooleanAttribute, CategoricalAttribute, NumericAttribute, DateAttribute,
-    DatePartsAttribute, GapAttribute. Rules: Rule, AtMost, Sum, Impossible, NullWhen, Determines.
+    DatePartsAttribute, GapAttribute. Rules: Rule, AtMost, Sum, Product, PartOf,
+    StepsOf, Impossible, NullWhen, Determines.
 Mechanisms: Mosaic, the default; RandDPGen, AIM, ABSyn, PPSyn, PrivBayes, MST, MWEM, DPSelect, DPGan,
     Independent.
 Errors, all of them a MosaicError: DataError, BudgetError, PolicyError, ApprovalPending, ProtocolError,
@@ -39,9 +40,12 @@ if TYPE_CHECKING:
     from .common.data.attributes.numeric import NumericAttribute as NumericAttribute
     from .common.data.domain import Domain as Domain
     from .common.data.rules.determines import Determines as Determines
+    from .common.data.rules.follows import PartOf as PartOf
+    from .common.data.rules.follows import StepsOf as StepsOf
     from .common.data.rules.impossible import Impossible as Impossible
     from .common.data.rules.impossible import NullWhen as NullWhen
     from .common.data.rules.order import AtMost as AtMost
+    from .common.data.rules.order import Product as Product
     from .common.data.rules.order import Sum as Sum
     from .common.data.rules.rule import Rule as Rule
     from .common.data.table import Table as Table
@@ -145,15 +149,18 @@ _HOMES = {
     "NullWhen": "common.data.rules.impossible",
     "NumericAttribute": "common.data.attributes.numeric",
     "PPSyn": "curator.mechanisms.ppsyn.ppsyn",
+    "PartOf": "common.data.rules.follows",
     "PartyUnavailable": "common.errors",
     "PeopleRelease": "curator.people.release",
     "PolicyError": "common.errors",
     "PrivBayes": "curator.mechanisms.privbayes.privbayes",
+    "Product": "common.data.rules.order",
     "ProtocolError": "common.errors",
     "RandDPGen": "curator.mechanisms.randdpgen.randdpgen",
     "Release": "curator.analysis.release",
     "Rule": "common.data.rules.rule",
     "Simulation": "simulations.simulate",
+    "StepsOf": "common.data.rules.follows",
     "Sum": "common.data.rules.order",
     "Synthesizer": "synthesis.styles.synthesizer",
     "Table": "common.data.table",

@@ -62,7 +62,7 @@ def test_every_example_of_a_domain_file_is_one():
         ),
         *("Dropped", "Identifier", "NumericAttribute"),
     }
-    assert rules == {"AtMost", "Determines", "Impossible", "NullWhen", "Sum"}
+    assert rules == {"AtMost", "Determines", "Impossible", "NullWhen", "PartOf", "Product", "StepsOf", "Sum"}
 
 
 @pytest.mark.parametrize(

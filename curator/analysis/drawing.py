@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.rules.determines import Determines
-from ...common.data.rules.inside import followed
+from ...common.data.rules.inside import rules_by_source
 from ...common.data.rules.rule import Rule
 from ...common.data.table import Table
 from ...common.errors import DataError, ModelError, MosaicWarning
@@ -344,7 +344,9 @@ def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
     one = {name: np.zeros(1, dtype=np.int64) for name in domain}
     left = (rule for rule in rules if not all(zeros.hold(domain, part) for part in rule.parts))
     # Rules that hold one by one may not together.
-    together = (rule for several in followed(domain, rules).values() if len(several) > 1 for rule in several)
+    together = (
+        rule for several in rules_by_source(domain, rules).values() if len(several) > 1 for rule in several
+    )
     return frozenset(name for rule in (*left, *together) for name in rule.dependent(domain, one))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, permutations, product
 from typing import Any
 
@@ -12,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import DateAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.rules.elapsed import ELAPSED, Elapsed, elapsed
 from ...common.data.rules.follows import PARTS, Follows, PartOf, StepsOf, part_of
 from ...common.data.rules.order import Product, Sum, unit_shown
-from ...common.data.values import number_or_nan
+from ...common.data.values import number_or_nan, text_of
 from ...common.errors import DataError
 from .labels import Labels
 
@@ -46,7 +49,8 @@ _MOST_SCALED, _LEAST_DIFFERENT, _DIGITS_OF_NUMBER = 50, 5, 6
 """Numbers times or plus a number are looked for among so many columns, of so many different numbers at least;
 the number has so many digits at most."""
 
-_SCALED_HEAD = 1_000
+_SOME, _NEARLY_ALL = 1_000, 0.9
+"""So many rows tell most columns from those that follow: fewer than this share of them keep to it."""
 
 _MOST_DATES, _MOST_OF_ONE_LENGTH = 10, 0.9
 """Times between dates are looked for among so many, and so large a share of them at most is the same."""
@@ -60,11 +64,13 @@ class _Column:
         name: of it.
         labels: its cells as categories.
         numbers: each of the values as a number; NaN if it is none.
+        said: each of the values as a domain lists it.
     """
 
     name: str
     labels: Labels
     numbers: Numbers
+    said: tuple[Category, ...]
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -106,7 +112,7 @@ def functions(
         numbers = np.array([number_or_nan(text or "") for text in labels[name].values])
         if isinstance(attribute, NumericAttribute):
             numbers = attribute.numbers(np.array(labels[name].values, dtype=object))
-        column = _Column(name, labels[name], numbers)
+        column = _Column(name, labels[name], numbers, _said(attribute, labels[name], numbers))
         steps = sorted(_steps(column, attributes, sorted_ones), key=lambda one: len(one.values))
         rules = [*_parts(column, times), *_named_parts(column, times), *steps]
         found += _alike([rule for rule in rules if _fits(rule, attributes)])
@@ -132,7 +138,7 @@ def elapsed_times(attributes: Mapping[str, Attribute], numbers: Mapping[str, Num
         for (begin, end), unit in product(permutations([*dates][:_MOST_DATES], 2), ELAPSED):
             if all(
                 _keep(elapsed(unit, dates[begin][some], dates[end][some]), found[some])
-                for some in (slice(_SCALED_HEAD), slice(None))
+                for some in (slice(_SOME), slice(None))
             ):
                 yield Elapsed(name, unit, begin, end)
 
@@ -148,7 +154,7 @@ def scalings(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
     numbers = {
         name: found
         for name, found in islice(numbers.items(), _MOST_SCALED)
-        if len(np.unique(found[~np.isnan(found)][:_SCALED_HEAD])) >= _LEAST_DIFFERENT
+        if len(np.unique(found[~np.isnan(found)][:_SOME])) >= _LEAST_DIFFERENT
     }
     found: list[tuple[float, Sum]] = []
     for name, other in permutations(numbers, 2):
@@ -156,7 +162,7 @@ def scalings(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:
         if known.sum() < LEAST_ROWS:
             continue
         total, part = numbers[name][known], numbers[other][known]
-        heads = total[:_SCALED_HEAD], part[:_SCALED_HEAD]
+        heads = total[:_SOME], part[:_SOME]
         for kind, factor in ((Sum, _summand(*heads)), (Product, _factor_between(*heads))):
             if factor is None or factor == (1.0 if kind is Product else 0.0):
                 continue
@@ -178,6 +184,19 @@ def missing_together(rule: Follows, cells: Mapping[str, NDArray[Any]]) -> dict[s
     if other.sum() < _ROWS_OF_EACH or not np.array_equal(column, other):
         return None
     return {"null": rule.column, "when": {rule.of: [None]}, "only": True}
+
+
+def _said(attribute: Attribute, labels: Labels, numbers: Numbers) -> tuple[Category, ...]:
+    """The values of a column as a domain lists them; see `_Column`."""
+    listed: dict[str, Category] = {}
+    if isinstance(attribute, CategoricalAttribute):
+        listed = {text_of(one): one for one in attribute.categories}
+    elif isinstance(attribute, BooleanAttribute):
+        listed = {"false": False, "true": True}
+    else:
+        known = zip(labels.values, numbers.tolist(), strict=True)
+        listed = {text: _whole(number) for text, number in known if text and np.isfinite(number)}
+    return tuple(listed.get(text, text) if text else "" for text in labels.values)
 
 
 def _alike(rules: Sequence[Follows]) -> list[Follows]:
@@ -204,6 +223,8 @@ def _parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartO
         if known.sum() < LEAST_ROWS:
             continue
         for part in PARTS:
+            if (part_of(part, found[known][:_SOME]) == held[known][:_SOME]).mean() < _NEARLY_ALL:
+                continue
             kept = (part_of(part, found[known]) == held[known]).mean()
             # No number is the year by chance.
             if kept >= SHARE_KEEPING and (part == "year" or _says_more(kept, column.labels.codes[known])):
@@ -218,6 +239,8 @@ def _named_parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator
         if known.sum() < LEAST_ROWS:
             continue
         for part in _NAMED_PARTS:
+            if _most_frequent(part_of(part, found[known][:_SOME]), codes[:_SOME])[1] < _NEARLY_ALL:
+                continue
             values, position = np.unique(part_of(part, found[known]), return_inverse=True)
             apart = len(
                 np.unique(found[known].astype("datetime64[h]" if part == "hour" else "datetime64[D]"))
@@ -227,7 +250,7 @@ def _named_parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator
                 continue
             usual, kept = _most_frequent(position, codes)
             if kept >= SHARE_KEEPING and _says_more(kept, codes):
-                named = (column.labels.values[code] for code in usual.tolist())
+                named = (column.said[code] for code in usual.tolist())
                 pairs = zip(map(str, values.tolist()), named, strict=True)
                 yield PartOf(column.name, name, part, tuple(pairs))
 
@@ -270,6 +293,11 @@ class _Sorted:
         values, position = np.unique(found[rows], return_inverse=True)
         return cls(rows, values, position)
 
+    @cached_property
+    def some(self) -> NDArray[np.int64]:
+        """So many of the rows that they soon tell most columns from those that follow."""
+        return self.rows[:: max(1, len(self.rows) // _SOME)]
+
 
 def _steps(
     column: _Column, attributes: Mapping[str, Attribute], sources: Mapping[str, _Sorted]
@@ -279,14 +307,11 @@ def _steps(
         return
     known = column.present
     for name, one in sources.items():
+        if name == column.name or _changes_often(column.labels.codes[one.some[known[one.some]]]):
+            continue
         kept_rows = known[one.rows]
         codes, position = column.labels.codes[one.rows[kept_rows]], one.position[kept_rows]
-        if name == column.name or len(codes) < LEAST_ROWS:
-            continue
-        # Most columns are told from steps by how often they change.
-        changes = np.count_nonzero(np.diff(codes))
-        tied = len(codes) - len(one.values)
-        if changes > 4 * (1 - SHARE_KEEPING) * len(codes) + _MOST_STEPS + tied:
+        if len(codes) < LEAST_ROWS or _changes_often(codes):
             continue
         places, values = _runs(position, codes)
         if not 1 < len(values) <= min(_MOST_STEPS + 1, len(one.values) / 2, len(codes) / _ROWS_OF_EACH):
@@ -300,8 +325,13 @@ def _steps(
             _between(one.values[place - 1], one.values[place], attributes[name])
             for place in places[1:].tolist()
         )
-        of_text = column.labels.values
-        yield StepsOf(column.name, name, at, tuple(of_text[code] for code in values.tolist()))
+        yield StepsOf(column.name, name, at, tuple(column.said[code] for code in values.tolist()))
+
+
+def _changes_often(codes: NDArray[np.int64]) -> bool:
+    """Whether codes of rows in order change more often than between steps, beside exceptions."""
+    exceptions = 2 + 4 * (1 - SHARE_KEEPING) * len(codes)
+    return bool(np.count_nonzero(np.diff(codes)) > _MOST_STEPS + exceptions)
 
 
 def _runs(

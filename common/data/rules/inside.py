@@ -62,7 +62,7 @@ def draw_inside(
     return attribute.of_codes(own, numbers)
 
 
-def followed(domain: Domain, rules: Iterable[Rule]) -> dict[str, list[Follows]]:
+def rules_by_source(domain: Domain, rules: Iterable[Rule]) -> dict[str, list[Follows]]:
     """The columns from whose drawn values others follow, and these rules, the first ones above all."""
     rules = [*rules]
     setting = in_order(rules)
@@ -90,7 +90,7 @@ def agreeing(
         codes: of each column, shape (N,).
     """
     found = dict(codes)
-    for of, several in followed(domain, rules).items():
+    for of, several in rules_by_source(domain, rules).items():
         if len(several) == 1:
             continue
         pieces = pieces_of(domain[of], tuple(several))

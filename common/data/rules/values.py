@@ -9,7 +9,7 @@ from ...later import np
 from ..attributes.dates import GapAttribute
 from .elapsed import Elapsed
 from .follows import Follows
-from .inside import draw_inside, followed
+from .inside import draw_inside, rules_by_source
 from .order import SUM_ROUNDING, AtMost, Sum
 from .plain import extent, not_below, numbers, plain, with_numbers
 from .rule import Codes, Mask, Rule, components, in_order
@@ -109,7 +109,7 @@ class _Draws:
         rules: Sequence[Rule],
     ) -> None:
         self._domain, self._codes, self._draw, self._counts, self._rng = domain, codes, draw, counts, rng
-        self.inside = followed(domain, rules)
+        self.inside = rules_by_source(domain, rules)
 
     def __call__(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         if name not in self.inside:

@@ -252,8 +252,8 @@ def test_parts_of_dates_are_suggested_by_numbers_and_by_names():
     assert rules["week"] == {"part": "week", "column": "week", "of": "day"}
     assert rules["month"] == {"part": "month", "column": "month", "of": "day"}
     assert rules["weekday"]["map"] == {str(one): name for one, name in names.items()}
-    assert rules["from_sunday"]["map"] == {str(one): str(one % 7) for one in range(1, 8)}
-    assert rules["weekend"]["map"] == {str(one): str(one > 5).lower() for one in range(1, 8)}
+    assert rules["from_sunday"]["map"] == {str(one): one % 7 for one in range(1, 8)}
+    assert rules["weekend"]["map"] == {str(one): one > 5 for one in range(1, 8)}
 
 
 def test_a_part_with_few_exceptions_is_suggested_and_one_with_many_is_not():
@@ -285,7 +285,7 @@ def test_steps_are_suggested_at_round_numbers_also_where_a_group_comes_twice():
         "values": ["child", "adult", "old"],
     }
     assert rules["working"]["at"] == [18, 65]
-    assert rules["working"]["values"] == ["false", "true", "false"]
+    assert rules["working"]["values"] == [False, True, False]
     assert rules["cohort"] == {
         "steps": "cohort",
         "of": "born",
