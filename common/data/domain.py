@@ -45,7 +45,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes and not self.unmodelled:
             raise _no_attribute()
-        if repeated := _repeated_names((*self.names, *(column.name for column in self.unmodelled))):
+        alone = (one for one in self.unmodelled if not isinstance(one, Computed) or not one.measured)
+        if repeated := _repeated_names((*self.names, *(column.name for column in alone))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         if len(self.attributes) + len(self.unmodelled) > _DOMAIN_COLUMNS:
             raise DataError(f"expected a domain of at most {_DOMAIN_COLUMNS} columns; leave some out")
@@ -98,8 +99,9 @@ class Domain:
 
             rules = read_rules(stated)
             columns = [one if isinstance(one, Unmodelled) else with_atoms(one, rules) for one in columns]
+        held = (one.attribute if isinstance(one, Computed) and one.measured else one for one in columns)
         found = cls(
-            tuple(column for column in columns if isinstance(column, Attribute)),
+            tuple(column for column in held if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
             rules,
         )
@@ -140,7 +142,7 @@ class Domain:
     def columns(self) -> tuple[str, ...]:
         """The columns of a synthetic table: identifiers, then attributes, then what is computed from them."""
         named = (column.name for column in self.identifiers)
-        return (*named, *self.names, *(column.name for column in self.followers))
+        return (*named, *self.names, *(column.name for column in self.followers if not column.measured))
 
     @property
     def identifiers(self) -> tuple[Identifier, ...]:
@@ -149,7 +151,7 @@ class Domain:
 
     @property
     def followers(self) -> tuple[Computed, ...]:
-        """The columns that are computed from others."""
+        """The columns that are computed from others, those that a model holds as well among them."""
         return tuple(column for column in self.unmodelled if isinstance(column, Computed))
 
     def description_of(self, name: str) -> Attribute | None:

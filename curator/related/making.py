@@ -163,7 +163,7 @@ class RelatedOrder:
 
         def columns(name: str) -> tuple[str, ...]:
             own = domains[name].names if name in domains else ()
-            return (*own, *family.numbers(name), *self.tables.said_of(name))
+            return (*own, *family.numbers(name), *family.said_of(name))
 
         return shares_of(family, columns)
 

@@ -68,7 +68,8 @@ class RowForms:
     @cached_property
     def single(self) -> frozenset[str]:
         """Attributes whose codes have one value each, whatever the rest of the row."""
-        several = self.together | self.following
+        replaced = {one.name for one in self.domain.followers}
+        several = self.together | self.following | replaced
         return frozenset(
             one.name for one in self.domain.attributes if one.name not in several and _one_value_each(one)
         )

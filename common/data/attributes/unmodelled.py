@@ -129,11 +129,13 @@ class Computed:
 
     Attributes:
         attribute: how its values are written, as if a model held it.
-        formula: an expression in SQL; see `curator.results.formulas`.
+        formula: an expression in SQL; see `curator.results.columns.formulas`.
+        measured: whether a model holds it, too, and the expression names the value that is drawn.
     """
 
     attribute: Attribute
     formula: str
+    measured: bool = False
 
     @property
     def name(self) -> str:
@@ -147,7 +149,7 @@ class Computed:
             found = {"type": "codes", "n": found}
         elif isinstance(found, list):
             found = {"type": "categorical", "categories": found}
-        return {**found, "computed": self.formula}
+        return {**found, "computed": self.formula} | ({"measured": True} if self.measured else {})
 
 
 Unmodelled = Identifier | Dropped | Computed

@@ -25,6 +25,7 @@ _EDGES = "The bounds of all bins."
 _ANY = {
     "reviewed": Key(Truth(), "false: read from private rows, and nobody has reviewed it."),
     "computed": Key(Text(), "SQL by which the column follows from others; no model holds it."),
+    "measured": Key(Truth(), "true: a model holds it beside, and the SQL names the value that is drawn."),
 }
 _COMMON = {"missing": Key(TEXTS, "Texts that stand for a missing value."), **_ANY}
 _COUNTED = {

@@ -27,6 +27,7 @@ from ..values import compose_texts
 from .form import VARIANTS
 from .others import described_by_others
 
+_COMPUTED = {"computed", "measured"}
 _LONG_FORM = {"attributes", "rules", "suggested_rules"}
 
 
@@ -83,16 +84,25 @@ def read_entry(name: str, form: object) -> Attribute | Unmodelled:
         raise DataError(
             f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}{near}; fix the domain'
         )
-    column = _READERS[kind](name, {key: value for key, value in form.items() if key != "computed"})
-    if "computed" not in form:
+    column = _READERS[kind](name, {key: value for key, value in form.items() if key not in _COMPUTED})
+    if not form.keys() & _COMPUTED:
         return column
-    formula = form["computed"]
+    formula, measured = form.get("computed"), form.get("measured", False)
     if not isinstance(column, Attribute) or not isinstance(formula, str) or not formula.strip():
         raise DataError(
             f"attribute {name!r}: expected as computed an SQL expression beside how values are written, "
             "found another; fix the domain"
         )
-    return Computed(column, formula)
+    if not isinstance(measured, bool):
+        raise DataError(
+            f"attribute {name!r}: measured: expected true or false, found another; fix the domain"
+        )
+    if isinstance(column, GapAttribute) and not measured:
+        raise DataError(
+            f"attribute {name!r}: expected min and max of a column that is computed, found how far it comes "
+            "after another; fix the domain"
+        )
+    return Computed(column, formula, measured)
 
 
 def bins_held(column: Attribute | Unmodelled) -> int:

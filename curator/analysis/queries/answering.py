@@ -47,7 +47,8 @@ def answer(
         raise DataError(f'expected "table" or "population", got {of!r}; say what intervals are for')
     gaps = gaps_of(published.domain)
     formulas = formulas_of(published.domain)
-    followers = {key[1]: formulas[key].tree for key in in_order_of_need(formulas)}
+    computed = [key for key in in_order_of_need(formulas) if not formulas[key].column.measured]
+    followers = {key[1]: formulas[key].tree for key in computed}
     query = parsed(text, published.domain.names, gaps, followers)
     axes = axes_of(published, query)
     joints: dict[frozenset[str], Joint] = {}

@@ -49,9 +49,7 @@ def check_following(family: Family, domains: Mapping[str, Domain]) -> None:
         if all(name in tried.get(of or table, {}) for of, name in formula.needs if name):
             named = {of or table for of, _ in formula.needs}
             places = {of: Place(tried.get(of, {}), rows) for of in named}
-            attribute = domains[table].description_of(column)
-            assert attribute is not None
-            formula.values(attribute, Surroundings(places.get(table, Place({}, rows)), places, places))
+            formula.values(Surroundings(places.get(table, Place({}, rows)), places, places))
 
 
 def with_followers(family: Family, rows: Mapping[str, Rows], found: _Cells) -> dict[str, dict[str, Any]]:
@@ -67,16 +65,16 @@ def with_followers(family: Family, rows: Mapping[str, Rows], found: _Cells) -> d
     formulas = _formulas(family, domains)
     for table, column in in_order_of_need(formulas):
         formula = formulas[table, column]
-        attribute, size = domains[table].description_of(column), len(rows[table])
-        assert attribute is not None
         if all(name in made[of or table] for of, name in formula.needs if name):
             at = rows[table].parent
             above = {one: Place(made[one], lineage(family, table, one, rows)) for one in formula.names.above}
             below = {one: Place(made[one], lineage(family, one, table, rows)) for one in formula.names.below}
-            values = formula.values(attribute, Surroundings(Place(made[table], at), above, below))
-            made[table][column] = typed_column(domains[table], column, values)
-        else:
-            made[table][column] = pd.Series([None] * size, dtype=object)
+            values = formula.values(Surroundings(Place(made[table], at), above, below))
+            # In its table, an end is how far it comes after another column.
+            written = Domain((formula.column.attribute,))
+            made[table][column] = typed_column(written, column, values)
+        elif not formula.column.measured:
+            made[table][column] = pd.Series([None] * len(rows[table]), dtype=object)
     return made
 
 
@@ -88,10 +86,7 @@ def _formulas(family: Family, domains: Mapping[str, Domain]) -> dict[tuple[str, 
             above = {one.name: one.columns for one in family.above(name) if one.columns}
             below = {one.name: one.columns for one in family.tables if family[name] in family.above(one.name)}
             names = Names(family[name].columns, above, below)
-            found |= {
-                (name, one.name): Formula(f"{name}.{one.name}", one.formula, names)
-                for one in domain.followers
-            }
+            found |= {(name, one.name): Formula(f"{name}.{one.name}", one, names) for one in domain.followers}
     return found
 
 

@@ -23,6 +23,7 @@ from sqlglot import errors, exp, parse_one
 from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.dates import TimeAttribute
 from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.attributes.unmodelled import Computed
 from ....common.data.domain import Domain
 from ....common.data.gaps import with_times
 from ....common.data.rules.plain import nearest_unit
@@ -110,12 +111,12 @@ class Formula:
 
     Attributes:
         where: the column, for messages.
-        text: in SQL.
+        column: it.
         names: what it may name.
     """
 
     where: str
-    text: str
+    column: Computed
     names: Names
 
     @cached_property
@@ -126,7 +127,8 @@ class Formula:
             DataError: it is none, or names what there is not.
         """
         try:
-            tree = parse_one(self.text, read="duckdb") if len(self.text) <= _LONGEST_FORMULA else None
+            text = self.column.formula
+            tree = parse_one(text, read="duckdb") if len(text) <= _LONGEST_FORMULA else None
         except (errors.SqlglotError, RecursionError):
             tree = None
         if not isinstance(tree, (exp.Condition, exp.Filter)):
@@ -191,11 +193,10 @@ class Formula:
         near = hint(said or column.name, [*known])
         return DataError(f"{self.where}: computed: expected {wanted}, got {got}{near}; fix the domain")
 
-    def values(self, attribute: Attribute, around: Surroundings) -> NDArray[Any]:
+    def values(self, around: Surroundings) -> NDArray[Any]:
         """The values of the column, as `Attribute.decode` gives them; missing where the expression has none.
 
         Args:
-            attribute: how they are written.
             around: all rows.
 
         Raises:
@@ -209,7 +210,7 @@ class Formula:
             except duckdb.Error as error:
                 first = str(error).splitlines()[0]
                 raise DataError(f"{self.where}: computed: expected SQL, got: {first}") from None
-        return _values(self.where, attribute, np.ma.asanyarray(found))
+        return _values(self.where, self.column.attribute, np.ma.asanyarray(found))
 
 
 class _Statement:
@@ -305,6 +306,7 @@ def in_order_of_need(named: Mapping[tuple[str, str], Formula]) -> list[tuple[str
     """
     needs = {
         (table, column): {(of or table, name) for of, name in formula.needs}.intersection(named)
+        - ({(table, column)} if formula.column.measured else set())
         for (table, column), formula in named.items()
     }
     try:
@@ -330,18 +332,20 @@ def with_followers(domain: Domain, values: Mapping[str, NDArray[Any]], rows: int
     for column in in_order_of_need(formulas):
         typed = {name: typed_column(domain, name, found[name]) for _, name in formulas[column].needs}
         around = Surroundings(Place(typed, np.zeros(rows, dtype=np.int64)))
-        attribute = domain.description_of(column[1])
-        assert attribute is not None
-        found[column[1]] = formulas[column].values(attribute, around)
+        found[column[1]] = formulas[column].values(around)
     return found
 
 
 def formulas_of(domain: Domain) -> dict[tuple[str, str], Formula]:
     """The expressions of the columns of one table that are computed, by table (of no name) and column."""
     names = Names((*domain.names, *(one.name for one in domain.followers)))
-    return {
-        ("", one.name): Formula(f"attribute {one.name!r}", one.formula, names) for one in domain.followers
-    }
+    return {("", one.name): Formula(f"attribute {one.name!r}", one, names) for one in domain.followers}
+
+
+def neighbour_of(formula: str) -> str:
+    """Which row of a parent has no such neighbour as an expression names: "first", "last", or none."""
+    tree = parse_one(formula, read="duckdb")
+    return "last" if tree.find(exp.Lead) else "first" if tree.find(exp.Lag) else ""
 
 
 def check_followers(domain: Domain) -> None:

@@ -18,12 +18,11 @@ from ....common.data.attributes.categorical import CategoricalAttribute, CodedAt
 from ....common.data.attributes.clock import Clock
 from ....common.data.attributes.dates import GAP_KEYS, GapAttribute, TimeAttribute
 from ....common.data.attributes.numeric import NumericAttribute
-from ....common.data.domain_files.reading import read_entry
 from ....common.data.rules.plain import unit_of
 from ....common.data.values import blank_texts, read_numbers
 from ...sources.source import FileSource
 from ...sources.sql import as_name
-from ..draft import Draft
+from ..draft import Draft, as_object, attributes_of
 from ..profile import Rows
 from .courses import Related
 from .drafted import Drafted
@@ -112,7 +111,8 @@ class Seen:
             slack = (0.5 + 1e-6) * self.units.get(name, 0.0) + 1e-9 * np.abs(found)
             agree = (np.abs(held - found) <= slack) | (np.isnan(held) & np.isnan(found))
         known = held[~np.isnan(held) & (True if telling is None else telling)]
-        if len(known) < _FEWEST or agree.mean() < _AGREEING:
+        shares = [agree.mean(), 1.0 if telling is None else agree[telling].mean()]
+        if len(known) < _FEWEST or min(shares) < _AGREEING:
             return False
         return bool(np.unique(known, return_counts=True)[1].max() <= _MOST_COMMON * len(known))
 
@@ -127,12 +127,14 @@ class Following(NamedTuple):
     Attributes:
         column: its name.
         formula: the expression.
-        needs: the columns that it names, each with its table; empty for the own one.
+        needs: the other columns that it names, each with its table; empty for the own one.
+        measured: whether it names the column, too, which stays so where there is no neighbour.
     """
 
     column: str
     formula: str
     needs: tuple[tuple[str, str], ...]
+    measured: bool = False
 
     def is_of(self, table: str) -> bool:
         """Whether it names a column of a table."""
@@ -174,7 +176,7 @@ def computed_of_people(draft: Draft, rows: Related, order: str) -> dict[str, Any
         rows: of it, those of one person beside each other, in order.
         order: see `from_neighbours`.
     """
-    seen = Seen.of(_attributes(draft.entries), rows.cells)
+    seen = Seen.of(attributes_of(draft.entries), rows.cells)
     first = np.flatnonzero(np.diff(rows.parent, prepend=-1))
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
     people = Seen(same, seen.dates, seen.units).at(first)
@@ -201,24 +203,25 @@ def computed_entries(
         needs: what columns of other tables need; changed.
     """
     needs = {} if needs is None else needs
-    attributes, computed = _attributes(draft.entries), dict[str, Any]()
+    attributes, computed = attributes_of(draft.entries), dict[str, Any]()
     others = {one.other for one in attributes.values() if isinstance(one, GapAttribute)}
     for seen, one in found:
         place, wanted = (table, one.column), {(of or table, name) for of, name in one.needs}
         # A release holds one column at least.
-        spare = len(computed) + 1 < len(attributes)
+        left = len(attributes) - sum("measured" not in entry for entry in computed.values())
+        spare = one.measured or left > 1
         if spare and one.column not in (*kept, *others, *computed) and not _reach(needs, wanted, place):
             needs[place] = wanted
+            if one.measured:
+                stated = {"computed": one.formula, "measured": True}
+                computed[one.column] = as_object(draft.entries[one.column]) | stated
+                continue
             numbers, is_date = seen.numbers[one.column], one.column in seen.dates
             entry = _plain_entry(draft.entries[one.column], numbers, is_date)
             computed[one.column] = {**entry, "computed": one.formula}
-    followed = with_what_follows(draft.entries, draft.suggested_rules, computed)
-    return followed if len(followed) < len(attributes) else computed
-
-
-def _attributes(entries: Mapping[str, Any]) -> dict[str, Attribute]:
-    read = (read_entry(name, entry) for name, entry in entries.items())
-    return {one.name: one for one in read if isinstance(one, Attribute)}
+    alone = {name: entry for name, entry in computed.items() if "measured" not in entry}
+    followed = with_what_follows(draft.entries, draft.suggested_rules, alone)
+    return (computed | followed) if len(followed) < len(attributes) else computed
 
 
 def _is_one_of_each(numbers: Numbers, first: NDArray[np.intp], parent: NDArray[np.int64]) -> bool:
@@ -372,36 +375,40 @@ def from_neighbours(own: Seen, parent: NDArray[np.int64], order: str) -> Iterato
             for days in steps if name in own.dates else (0,):
                 there = own.at(places).numbers[of] - days * _DAY_US
                 text = f"{function}({quoted})" + (f" - {days}" if days else "")
-                for ended, found in _with_ends(own, name, there, places < 0, text):
-                    if own.is_seen(name, found, places >= 0):
-                        yield Following(name, ended, (("", of),))
+                ended, found, measured = _with_ends(own, name, there, places < 0, text)
+                if own.is_seen(name, found, places >= 0):
+                    yield Following(name, ended, (("", of),), measured)
     if order:
         gaps = (own.numbers[order] - own.at(before).numbers[order]) / _DAY_US
         text = f"date_diff('day', lag({as_name(order)}), {as_name(order)})"
         for name in own.numbers:
             if name not in own.dates:
-                for ended, found in _with_ends(own, name, np.round(gaps), before < 0, text):
-                    if own.is_seen(name, found, before >= 0):
-                        yield Following(name, ended, (("", order),))
+                ended, found, measured = _with_ends(own, name, np.round(gaps), before < 0, text)
+                if own.is_seen(name, found, before >= 0):
+                    yield Following(name, ended, (("", order),), measured)
 
 
 def _with_ends(
     own: Seen, name: str, found: Numbers, ends: NDArray[np.bool_], text: str
-) -> Iterator[tuple[str, Numbers]]:
-    """An expression with what it gives without a neighbour: nothing, or what nearly all rows have there."""
-    held = own.numbers[name][ends]
-    known = held[~np.isnan(held)]
+) -> tuple[str, Numbers, bool]:
+    """An expression with what it gives without a neighbour: nothing, what nearly all have there, or its own.
+
+    Returns:
+        The expression, its values, and whether it names its column.
+    """
+    held = own.numbers[name]
+    known = held[ends & ~np.isnan(held)]
     if not len(known):
-        yield text, found
-    elif len(known) == len(held):
-        values, counts = np.unique(known, return_counts=True)
-        value = values[counts.argmax()]
-        if counts.max() >= _AGREEING * len(held):
-            said = f"{value:g}"
-            if name in own.dates:
-                time = str(np.datetime64(int(value), "us")).removesuffix(".000000")
-                said = f"TIMESTAMP '{time}'" if own.dates[name] else f"DATE '{time[:10]}'"
-            yield f"coalesce({text}, {said})", np.where(ends, value, found)
+        return text, found, False
+    values, counts = np.unique(known, return_counts=True)
+    value = values[counts.argmax()]
+    if counts.max() < _AGREEING * ends.sum():
+        return f"coalesce({text}, {as_name(name)})", np.where(ends, held, found), True
+    said = f"{value:g}"
+    if name in own.dates:
+        time = str(np.datetime64(int(value), "us")).removesuffix(".000000")
+        said = f"TIMESTAMP '{time}'" if own.dates[name] else f"DATE '{time[:10]}'"
+    return f"coalesce({text}, {said})", np.where(ends, value, found), False
 
 
 def _are_alike(own: Seen, other: Seen, name: str, of: str) -> bool:

@@ -6,13 +6,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.dates import GapAttribute
-from ....common.data.domain_files.reading import read_entry
 from ....common.errors import DataError
 from ....common.forms.nearest import hint
 from ...sources.source import Queried
-from ..draft import Draft
+from ..draft import Draft, attributes_of
 from ..following import dates_of
 from .courses import Related, courses_of, with_categories
 from .formulas import computed_of_people
@@ -42,8 +40,7 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
         raise DataError(f"key: expected a column of the table, got {key!r}{hint(key, draft.entries)}; fix it")
     rest = draft.without({key})
     entries = rest.entries
-    read = (read_entry(name, entry) for name, entry in entries.items())
-    attributes = {one.name: one for one in read if isinstance(one, Attribute)}
+    attributes = attributes_of(entries)
     if not attributes:
         raise DataError(f"key: expected columns beside {key!r} that a release can hold, got none; add some")
     rows = Related.of(source, key, [*attributes])
@@ -58,8 +55,9 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
         in_order,
         order.name if order else "",
     )
+    gone = {name for name, entry in computed.items() if "measured" not in entry}
     attributes, own, kept = (
-        {name: one for name, one in held.items() if name not in computed} for held in (attributes, own, kept)
+        {name: one for name, one in held.items() if name not in gone} for held in (attributes, own, kept)
     )
     found = courses_of(in_order, kept, bool(order or counts))
     options = [("key", key), *(("per-person", name) for name in attributes if name not in own)]

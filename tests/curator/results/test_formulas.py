@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpmosaic.common.data.attributes.unmodelled import Computed
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.results.columns.formulas import (
@@ -40,7 +41,7 @@ def values(formula, entry, name="new"):
         {"items": Place(BELOW, np.array([0, 0, 0, 2, 2]))},
     )
     attribute = Domain.from_json({name: entry})[name]
-    found = Formula("t.new", formula, names).values(attribute, around)
+    found = Formula("t.new", Computed(attribute, formula), names).values(around)
     return [None if pd.isna(one) else one for one in found.tolist()]
 
 
