@@ -120,7 +120,12 @@ class Domain:
 
     def to_json(self) -> dict[str, Any]:
         """The content of a domain file: attribute name -> entry, in domain order; and rules, if any."""
-        columns = {column.name: column.to_json() for column in (*self.attributes, *self.unmodelled)}
+        # Of a column that is measured, too, the attribute says which bins it has.
+        alone = [
+            replace(one, attribute=self[one.name]) if isinstance(one, Computed) and one.measured else one
+            for one in self.unmodelled
+        ]
+        columns = {column.name: column.to_json() for column in (*self.attributes, *alone)}
         return {"attributes": columns, "rules": [r.to_json() for r in self.rules]} if self.rules else columns
 
     def digest(self) -> str:

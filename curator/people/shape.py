@@ -145,7 +145,7 @@ class Family:
             one
             for child in self.children(name)
             for _, one in self.summaries_in_release(child.name)
-            if table.columns
+            if one.name in table.columns
         ]
         own = (*(one for one in held if one.name not in hidden), *when, *table.ends, *said)
         return (*own, *self._repeated_attributes(name))

@@ -89,6 +89,81 @@ def test_questions_about_them_are_answered_from_the_tables_and_those_of_others_a
     assert not np.isnan(made.query("SELECT count(*) AS n FROM patients").rows[0].estimates[0].low)
 
 
+def posts(people=800, seed=5):
+    """People with posts, each of which lasts until the next one; of the last ones seven of ten are open."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(1, 5, people)
+    whose = np.repeat(np.arange(people), numbers)
+    hired = pd.Timestamp("2000-01-01") + pd.to_timedelta(rng.integers(0, 1500, people), unit="D")
+    rows = pd.DataFrame({"id": whose + 10, "begin": hired[whose]})
+    steps = pd.to_timedelta(rng.integers(200, 700, len(rows)), unit="D")
+    later = steps.to_series(index=rows.index).groupby(rows["id"]).cumsum()
+    rows["begin"] += later.groupby(rows["id"]).shift(fill_value=pd.Timedelta(0))
+    gone = rows["begin"] + pd.to_timedelta(rng.integers(1, 900, len(rows)), unit="D")
+    last = gone.where(rng.random(len(rows)) < 0.3, pd.Timestamp("2100-12-31"))
+    rows["end"] = rows.groupby("id")["begin"].shift(-1).fillna(last)
+    people_rows = pd.DataFrame(
+        {"id": np.arange(people) + 10, "sex": rng.choice(["f", "m"], people), "hired": hired}
+    )
+    return {"people": people_rows, "posts": rows}
+
+
+OF_POSTS = {
+    "people": {
+        "sex": ["f", "m"],
+        "hired": {"type": "date", "min": "2000-01-01", "max": "2012-12-31", "bins": 12},
+    },
+    "posts": {
+        "begin": {"type": "date", "min": "2000-01-01", "max": "2012-12-31", "bins": 26},
+        "end": {
+            "type": "date",
+            "min": "2000-01-01",
+            "max": "2015-12-31",
+            "bins": "auto",
+            "atoms": ["2100-12-31"],
+            "computed": 'coalesce(lead("begin"), greatest("end", "begin"))',
+            "measured": True,
+        },
+    },
+}
+STATED_OF_POSTS = {
+    "relations": {"posts": {"id": "people"}},
+    "order": {"posts": "begin"},
+    "domain": OF_POSTS,
+    "mechanism": "independent",
+}
+
+
+def check_posts(tables):
+    """Each post lasts until the next; about as many of the last are open; and no table has another column."""
+    rows = tables["posts"].sort_values(["id", "begin"], kind="stable")
+    later = rows.groupby("id")["begin"].shift(-1)
+    assert (rows["end"] == later)[later.notna()].all()
+    assert (rows["end"] >= rows["begin"]).all()
+    assert abs((rows["end"][later.isna()] == pd.Timestamp("2100-12-31")).mean() - 0.7) < 0.08
+    assert [*tables["people"]] == ["id", "sex", "hired"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bounds", [{}, {"within": {"posts": ("hired", None)}}])
+def test_a_column_that_names_itself_is_as_measured_where_a_row_has_no_neighbour(tmp_path, bounds):
+    made = dpmosaic.synthesize(posts(), 20.0, **STATED_OF_POSTS, **bounds)
+    check_posts(made.tables)
+    if bounds:
+        first = made.tables["posts"].groupby("id")["begin"].min()
+        hired = made.tables["people"].set_index("id")["hired"].reindex(first.index)
+        assert (first == hired).mean() > 0.9
+    made.save(tmp_path / "out")
+    check_posts(dpmosaic.load_people(tmp_path / "out").generate(600))
+
+
+@pytest.mark.slow
+def test_over_parties_it_is_so_too():
+    holders = Holders((("people",), ("posts",)), collusions=0)
+    made = simulate_people(posts(people=300), 200.0, holders=holders, progress=False, **STATED_OF_POSTS)
+    check_posts(made.tables)
+
+
 @pytest.mark.slow
 def test_over_parties_the_curator_computes_them_and_parties_need_not_hold_them():
     holders = Holders((("patients",), ("stays", "codes")), collusions=0)
@@ -204,6 +279,8 @@ def test_more_rows_of_one_table_follow_too(stays_of_one_table, where):
         ("patients", WHOLE | {"computed": "new + 1"}, "it needs itself"),
         ("patients", WHOLE | {"computed": ""}, "expected as computed an SQL expression"),
         ("patients", WHOLE | {"computed": 3}, "expected as computed an SQL"),
+        ("patients", {"type": "codes", "n": 2, "measured": True}, "expected as computed an SQL"),
+        ("patients", WHOLE | {"computed": "1", "measured": 1}, "measured: expected true or false"),
         ("patients", DAY | {"after": {"day": {"min": 0, "max": 9}}, "computed": "day"}, "min"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,11 @@ def _formulas(family: Family, domains: Mapping[str, Domain]) -> dict[tuple[str, 
             above = {one.name: one.columns for one in family.above(name) if one.columns}
             below = {one.name: one.columns for one in family.tables if family[name] in family.above(one.name)}
             names = Names(family[name].columns, above, below)
-            found |= {(name, one.name): Formula(f"{name}.{one.name}", one, names) for one in domain.followers}
+            # The model may hold how far a column comes after another one: it is as its table shows it.
+            shown = {one.name: one for one in family.shown_attributes(name)}
+            for one in domain.followers:
+                written = replace(one, attribute=shown.get(one.name, one.attribute))
+                found[name, one.name] = Formula(f"{name}.{one.name}", written, names)
     return found
 
 

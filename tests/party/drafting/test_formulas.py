@@ -107,6 +107,25 @@ def test_of_columns_that_follow_from_nothing_it_says_nothing(tmp_path, seed):
 
 
 @pytest.mark.slow
+def test_an_end_that_is_the_next_beginning_is_measured_where_there_is_none(tmp_path):
+    """Of people who left, last ends differ; then the column names itself, and no rule is about it."""
+    rng = np.random.default_rng(1)
+    whose = np.repeat(np.arange(400), rng.integers(1, 6, 400))
+    begun = pd.Timestamp("2000-01-01") + pd.to_timedelta(np.arange(len(whose)) * 9, unit="D")
+    rows = pd.DataFrame({"person": whose, "since": begun, "pay": rng.integers(1, 99, len(whose))})
+    last = begun.to_series(index=rows.index) + pd.to_timedelta(rng.integers(0, 400, len(whose)), unit="D")
+    last = last.where(rng.random(len(rows)) < 0.5, pd.Timestamp("9999-01-01"))
+    rows["until"] = rows.groupby("person")["since"].shift(-1).fillna(last)
+    people = pd.DataFrame({"person": range(400), "sex": rng.choice(["f", "m"], 400)})
+    folder = written(tmp_path / "data", {"people": people, "pay": rows})
+    (pay,) = (table for table in draft_folder(folder) if table.name == "pay")
+    entry = pay.draft.entries["until"]
+    assert entry["computed"] == 'coalesce(lead("since"), greatest("until", "since"))'.replace('"', "")
+    assert entry["measured"]
+    assert not [rule for rule in pay.draft.suggested_rules if "until" in str(rule)]
+
+
+@pytest.mark.slow
 def test_a_release_by_the_draft_keeps_all_of_it(tmp_path):
     folder = written(tmp_path / "data", tables())
     stated = read_relations(save_folder(draft_folder(folder), tmp_path / "drafts"), folder)
