@@ -189,7 +189,7 @@ def rows_exchanged(rows: Rows, wanted: Mapping[str, Codes], moved: Collection[st
         here = np.stack([rows.parent[open_rows], *(wanted[name][open_rows] for name in names)])
         there = np.stack([rows.parent[left], *(rows.codes[name][left] for name in names)])
         _, kind = np.unique(np.concatenate([here, there], axis=1), axis=1, return_inverse=True)
-        ours, theirs = map(_numbered, np.split(kind, 2))
+        ours, theirs = map(_count_kinds, np.split(kind, 2))
         _, at, of = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
         found[open_rows[at]] = left[of]
         open_rows, left = np.delete(open_rows, at), np.delete(left, of)
@@ -197,7 +197,7 @@ def rows_exchanged(rows: Rows, wanted: Mapping[str, Codes], moved: Collection[st
     return Rows(codes, rows.parent, rows.parents)
 
 
-def _numbered(kinds: Codes) -> Codes:
+def _count_kinds(kinds: Codes) -> Codes:
     """A number for each kind and its first, second, third time, and so on; shape (N,)."""
     order = np.argsort(kinds, kind="stable")
     begun = FirstOf.rows(kinds[order])
