@@ -29,6 +29,7 @@ from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.alignment_order import AlignmentOrder, check_population
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
+from ..curator.results.columns.formulas import check_followers
 from ..curator.results.storage import Library, TableStorage
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
@@ -226,6 +227,7 @@ def ordered(
     Raises:
         DataError: an argument does not fit the others.
     """
+    check_followers(domain)
     order = ReleaseOrder(
         domain,
         spec,

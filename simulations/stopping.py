@@ -76,9 +76,14 @@ class Spending:
         """
         self._measured.append((share * self._part, measurer))
 
-    def go_to(self, part: float) -> None:
-        """From now on, the whole budget of what is measured is this part of that of the command."""
-        self._part = part
+    def go_to(self, part: float) -> float:
+        """From now on, the whole budget of what is measured is this part of that of the command.
+
+        Returns:
+            The part before.
+        """
+        before, self._part = self._part, part
+        return before
 
     def write(self, folder: Path) -> None:
         """Files are written from now on."""

@@ -15,6 +15,7 @@ from ..common.privacy.cost import Adjacency
 from ..curator.mechanisms.parts.fitted import ignore
 from ..curator.people.modelling import check_noise_is_small
 from ..curator.releasing.release import ReleaseOrder
+from ..curator.results.columns.formulas import check_followers
 from ..simulations.parties.measurers import CentralMeasurer
 from ..simulations.parties.participants import Participants
 from ..simulations.parties.partition import Grid
@@ -38,7 +39,9 @@ class _Beginning(CentralMeasurer):
 
 
 def check_beginning(order: ReleaseOrder) -> None:
-    """Refuses a release that its mechanism would refuse: it begins one of a made-up table.
+    """Refuses a release whose columns cannot be computed, or that its mechanism would refuse.
+
+    The mechanism begins one of a made-up table.
 
     Where a first step has to find out what columns hold, they have two codes.
 
@@ -51,6 +54,7 @@ def check_beginning(order: ReleaseOrder) -> None:
         ModelError: the smallest model is larger than its limit.
         MissingExtraError: packages are missing.
     """
+    check_followers(order.domain)
     check_noise_is_small(float(order.granted))
     if order.spec.adjacency is Adjacency.ADD_REMOVE:
         order = replace(order, records=_MADE_UP_ROWS, records_sigma=1.0)

@@ -32,6 +32,7 @@ from .related.stated import (
     notes_on_bounds,
     with_bounds,
     with_courses,
+    with_ends,
     with_pairs,
     with_series,
     with_summaries,
@@ -91,6 +92,8 @@ def release_people(
     tables = with_courses(tables, stated.implied, domains)
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)
+    if stated.sharing is None:
+        tables = with_ends(tables, domains)
     named = {
         "version of dpmosaic": __version__,
         "epsilon and delta": repr(asked.budget),

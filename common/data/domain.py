@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..forms.nearest import hint
 from .attributes.attribute import Attribute
 from .attributes.categorical import CodedAttribute
-from .attributes.unmodelled import Identifier, Unmodelled
+from .attributes.unmodelled import Computed, Identifier, Unmodelled
 
 if TYPE_CHECKING:
     from .rules import Rule
@@ -34,7 +34,7 @@ class Domain:
 
     Attributes:
         attributes: columns that models hold.
-        unmodelled: other columns: identifiers, which are drawn anew, and text, which is left out.
+        unmodelled: other columns: identifiers, drawn anew, those computed in the end, and text, left out.
         rules: public statements by the owner that no synthetic row breaks.
     """
 
@@ -43,9 +43,10 @@ class Domain:
     rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.attributes:
-            raise DataError("a domain needs at least one attribute; name the columns of the table")
-        if repeated := _repeated_names((*self.names, *(column.name for column in self.unmodelled))):
+        if not self.attributes and not self.unmodelled:
+            raise _no_attribute()
+        alone = (one for one in self.unmodelled if not isinstance(one, Computed) or not one.measured)
+        if repeated := _repeated_names((*self.names, *(column.name for column in alone))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         if len(self.attributes) + len(self.unmodelled) > _DOMAIN_COLUMNS:
             raise DataError(f"expected a domain of at most {_DOMAIN_COLUMNS} columns; leave some out")
@@ -73,12 +74,14 @@ class Domain:
         from .gaps import check_together
 
         domain = cls.part_from_json(form)
+        if not domain.attributes:
+            raise _no_attribute()
         check_together(domain, domain.names)
         return domain
 
     @classmethod
     def part_from_json(cls, form: object) -> Domain:
-        """As `from_json`, of a part of a table, which may lack a column that another one comes after."""
+        """As `from_json`, of a part of a table: without attributes, or what another column comes after."""
         from .domain_files.reading import bins_held, parts_of, read_entry
 
         entries, stated, _ = parts_of(form)
@@ -96,11 +99,15 @@ class Domain:
 
             rules = read_rules(stated)
             columns = [one if isinstance(one, Unmodelled) else with_atoms(one, rules) for one in columns]
-        return cls(
-            tuple(column for column in columns if isinstance(column, Attribute)),
+        held = (one.attribute if isinstance(one, Computed) and one.measured else one for one in columns)
+        found = cls(
+            tuple(column for column in held if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
             rules,
         )
+        # How a column follows from others was read from rows of these.
+        read = not all(column.attribute.reviewed for column in found.followers)
+        return found.with_unreviewed(found.names) if read else found
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
@@ -133,13 +140,25 @@ class Domain:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a synthetic table: identifiers, then attributes."""
-        return (*(column.name for column in self.identifiers), *self.names)
+        """The columns of a synthetic table: identifiers, then attributes, then what is computed from them."""
+        named = (column.name for column in self.identifiers)
+        return (*named, *self.names, *(column.name for column in self.followers if not column.measured))
 
     @property
     def identifiers(self) -> tuple[Identifier, ...]:
         """The columns whose values are drawn anew."""
         return tuple(column for column in self.unmodelled if isinstance(column, Identifier))
+
+    @property
+    def followers(self) -> tuple[Computed, ...]:
+        """The columns that are computed from others, those that a model holds as well among them."""
+        return tuple(column for column in self.unmodelled if isinstance(column, Computed))
+
+    def description_of(self, name: str) -> Attribute | None:
+        """How the values of a column are written; None of identifiers, and of other columns."""
+        if name in self._positions:
+            return self[name]
+        return next((column.attribute for column in self.followers if column.name == name), None)
 
     @property
     def unreviewed(self) -> tuple[str, ...]:
@@ -238,6 +257,10 @@ def read_form(path: str | Path) -> object:
         raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
         raise DataError(f"the domain file {path} is not {kind} in UTF-8: {cause}") from cause
+
+
+def _no_attribute() -> DataError:
+    return DataError("a domain needs at least one attribute; name the columns of the table")
 
 
 def _repeated_names(names: Iterable[str]) -> list[str]:

@@ -23,6 +23,7 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
 from ...common.data.rules.values import after_times, drawn_together, out_of_order, related_by_values
 from ...common.data.table import Table
+from ..results.columns.formulas import with_followers
 from ..results.row_forms import RowForms
 from .conditions import Condition
 
@@ -91,7 +92,7 @@ class Decoder:
         return bool(np.any((weights > 0) & (weights < 1)))
 
     def draw_values(self, table: Table, rng: np.random.Generator) -> tuple[Table, dict[str, Column]]:
-        """The rows that meet the condition, and values of the attributes that are not `single`.
+        """The rows that meet the condition, and values of the columns that are not `single`.
 
         Args:
             table: codes of rows whose codes the condition allows.
@@ -122,6 +123,9 @@ class Decoder:
             table, values = _select_rows(table, values, np.logical_and.reduce(held))
         if self.forms.following:
             values = after_times(self.domain, with_times(self.domain, values))
+        if self.domain.followers:
+            alone = {name: self._values(name, table.column(name), rng) for name in self.forms.single}
+            values = with_followers(self.domain, {**alone, **values}, table.record_count)
         return table, values
 
     def _orderly(self, codes: Mapping[str, Column], rng: np.random.Generator) -> NDArray[np.float64]:

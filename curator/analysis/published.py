@@ -24,8 +24,9 @@ from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.release import Released
+from ..results.columns.typed import typed_values
 from ..results.evidence import EVIDENCE, Evidence
-from ..results.frames import typed_frame, typed_values
+from ..results.frames import typed_frame
 from ..results.models import load_model
 from ..results.other_files import read_other_rows
 from ..results.outputs import MODEL, PEOPLE, STORAGE

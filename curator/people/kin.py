@@ -195,7 +195,7 @@ class Kin:
         timed = () if form["when"] is None else Domain.from_json(form["when"]).attributes
         return cls(
             name=form["name"],
-            domain=None if form["domain"] is None else Domain.from_json(form["domain"]),
+            domain=None if form["domain"] is None else Domain.part_from_json(form["domain"]),
             key=form["key"],
             joins=tuple(form.get("joins", ())),
             pattern=form.get("pattern", WHOLE_NUMBERS),

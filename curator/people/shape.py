@@ -116,6 +116,10 @@ class Family:
         """The tables whose rows belong to those of a table."""
         return tuple(table for table in self.tables if table.parent == name)
 
+    def said_of(self, name: str) -> tuple[str, ...]:
+        """The columns of a table that say something of its rows below, also those that no table shows."""
+        return tuple(one.name for child in self.children(name) for one in child.summaries)
+
     def above(self, name: str) -> tuple[Kin, ...]:
         """The tables above a table, the root first."""
         found: list[Kin] = []

@@ -16,9 +16,11 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.domain import Domain
 from ...common.data.related.steps import Steps
 from ...common.data.values import text_of
 from ...common.errors import DataError
+from ..results.columns.formulas import neighbour_of
 
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -294,6 +296,22 @@ def summary_of(name: str, stated: Mapping[str, Any]) -> Summary:
             f"{', '.join(SUMMARIES)} with a column, and values for any, count and time; got another; fix it"
         )
     return kind(name, stated["column"], _texts(stated.get("values", ())))
+
+
+def ends_of(table: str, domain: Domain | None) -> tuple[Summary, ...]:
+    """What the first or last rows of parents hold in columns that all others have from their neighbour.
+
+    The parent knows it, and no table shows it.
+
+    Args:
+        table: whose rows are in order.
+        domain: of the table; None if it is not known.
+    """
+    found = []
+    for one in () if domain is None else domain.followers:
+        if one.measured and (end := neighbour_of(one.formula)):
+            found.append(SUMMARIES[end](f"{end}_{one.name}_of_{table}", one.name))
+    return tuple(found)
 
 
 def _texts(values: Any) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.files.writing import told_if_unwritable, whole_file, write_text
 from ...common.showing.formulas import as_text, is_formula
+from ..results.columns.typed import typed_values
 from ..results.csv_files import join_cells, write_csv
-from ..results.frames import typed_values
 from ..results.other_files import read_other_rows, read_public, write_other_file
 from ..results.outputs import PEOPLE, formula_note, warning_beside
 from ..results.parquet_files import read_parquet

@@ -19,10 +19,12 @@ from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
 from ...common.data.rules.rule import in_order
 from ...common.data.table import Table
-from ..results.frames import typed_column, typed_frame, typed_values
+from ..results.columns.typed import typed_column, typed_values
+from ..results.frames import typed_frame
 from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.between import apart, of_first_rows
+from .drawing.following import with_followers
 from .drawing.keeping import rows_exchanged, rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
 from .drawing.rhythms import in_rhythm
@@ -74,8 +76,9 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
     found: dict[str, dict[str, list[pd.Series]]] = {}
     before = dict.fromkeys((table.name for table in family.tables), 0)
     for part in parts_of(family, rows, stream):
-        values = _columns(family, part, before)
+        values = with_followers(family, part.rows, _columns(family, part, before))
         for name in [*values]:
+            values[name] |= _repeats_above(family, family[name], part.rows, values)
             frame = shown_as_real(family, family[name], values.pop(name))
             columns = found.setdefault(name, {str(one): [] for one in frame.columns})
             for one, cells in frame.items():
@@ -195,7 +198,7 @@ def _values(
         hidden = {*numbers, *(one.name for one in table.ends)}
         kept = [name for name in table.domain.names if name not in hidden]
         if kept:
-            domain = replace(table.domain.project(kept), unmodelled=table.domain.unmodelled)
+            domain = replace(table.domain.project(kept), unmodelled=table.domain.identifiers)
             made = typed_frame(Table.from_codes(domain, held.codes), domain.columns, rng)
             parts |= {str(name): cells for name, cells in made.items()}
             for name in {*table.rising}.intersection(kept):

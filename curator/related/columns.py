@@ -131,7 +131,7 @@ def check_names(tables: PlannedTables, family: Family) -> None:
 
 def _made(tables: PlannedTables, family: Family, name: str) -> list[str]:
     orders = {one.name: one.order for one in tables.tables}
-    found = [*family.numbers(name), *tables.said_of(name)]
+    found = [*family.numbers(name), *family.said_of(name)]
     for child in family.children(name):
         if order := orders[child.name]:
             found += place_names(order, child.name)

@@ -31,6 +31,7 @@ from ..mechanisms.bins import Bins
 from ..mechanisms.catalogue import check_counting
 from ..mechanisms.mechanism import Mechanism
 from ..people.certificate import OF_ALIGNMENT, OF_CHOICE, PeopleCertificate, Spent, part_of
+from ..people.drawing.following import check_following
 from ..people.drawn import drawn_rows
 from ..people.kin import Kin
 from ..people.modelling import (
@@ -101,6 +102,7 @@ class RelatedOrder:
     def __post_init__(self) -> None:
         check_counting(self.mechanism, self.spec.budget)
         check_names(self.tables, self.family)
+        check_following(self.family, self.tables.domains)
         for table in self.tables.tables:
             asked_pairs(self.tables, table.name)
         check_noise_is_small(min(float(self.granted) * share for share in self.shares.values() if share))
@@ -161,7 +163,7 @@ class RelatedOrder:
 
         def columns(name: str) -> tuple[str, ...]:
             own = domains[name].names if name in domains else ()
-            return (*own, *family.numbers(name), *self.tables.said_of(name))
+            return (*own, *family.numbers(name), *family.said_of(name))
 
         return shares_of(family, columns)
 
@@ -344,7 +346,7 @@ def _described(kin: Kin, order: str, domain: Domain) -> Kin:
     rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != order)
     follows = following_from({order, *far}, domain)
     rules = tuple(rule for rule in domain.rules if rule not in follows)
-    known = Domain(rest, domain.unmodelled, rules) if rest else None
+    known = Domain(rest, domain.unmodelled, rules) if rest or domain.unmodelled else None
     return replace(kin, domain=known, steps=Steps(domain[order]), ends=gaps, follows=follows)
 
 

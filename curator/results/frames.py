@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from ...common.data.attributes.boolean import BooleanAttribute
-from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.clock import NUMBERS, Clock
-from ...common.data.attributes.dates import TimeAttribute
-from ...common.data.attributes.moments import Moments
-from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.gaps import with_times
 from ...common.data.table import Table
-from ...common.data.values import text_of
+from .columns.typed import typed_values
 from .row_values import Values, decode_rows
 
 
@@ -37,17 +29,6 @@ def typed_frame(table: Table, columns: Sequence[str], rng: np.random.Generator) 
     return typed_values(table.domain, decode_rows(table, rng), columns)
 
 
-def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Decoded values with the types of their columns; see `typed_frame`.
-
-    Args:
-        domain: domain of the table.
-        values: of each column, shape (N,).
-        columns: names of the columns, in order.
-    """
-    return pd.DataFrame({name: typed_column(domain, name, values[name]) for name in columns})
-
-
 def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     """The Arrow types of decoded columns, for readers such as pandas; those of any rows.
 
@@ -58,64 +39,8 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     # Each value once: from rows without a value, or without any text, types could not be told.
     rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
     values: Values = {column.name: column.draw(1).repeat(rows) for column in domain.identifiers}
-    for name in domain:
-        values[name] = domain[name].decode(np.arange(rows) % domain[name].size, rng)
+    for attribute in (*domain.attributes, *(one.attribute for one in domain.followers)):
+        values[attribute.name] = attribute.decode(np.arange(rows) % attribute.size, rng)
     return pa.Schema.from_pandas(
         typed_values(domain, with_times(domain, values), columns), preserve_index=False
     )
-
-
-def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
-    """Decoded values of a column with its type.
-
-    Args:
-        domain: of the table.
-        name: of the column.
-        values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
-    """
-    match domain[name] if name in domain.names else None:
-        case TimeAttribute() | NumericAttribute() as attribute if attribute.texts:
-            return pd.Series(values, dtype=object)
-        case TimeAttribute(moments=Clock(format=form)) as attribute:
-            kind = object if form != NUMBERS else "Int64" if attribute.nullable else "int64"
-            return pd.Series(attribute.moments.texts_of(values), dtype=kind)
-        case TimeAttribute() as attribute:
-            return _times(attribute.moments, values)
-        case BooleanAttribute(nullable=True):
-            return pd.Series(values, dtype="boolean")
-        case NumericAttribute(integer=True, nullable=True):
-            return pd.Series(values, dtype="Int64")
-        case CategoricalAttribute() as attribute:
-            return _categories(attribute, values)
-    return pd.Series(values)
-
-
-def _times(moments: Moments, values: NDArray[Any]) -> pd.Series:
-    if not moments.timed:
-        return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values)))
-    if not moments.timezone:
-        return pd.Series(values)
-    return pd.Series(moments.instants(values)).dt.tz_localize("UTC").dt.tz_convert(moments.timezone)
-
-
-def _categories(attribute: CategoricalAttribute, values: NDArray[Any]) -> pd.Series:
-    if values.dtype != object:
-        return pd.Series(values)
-    known = [category for category in attribute.categories if category != ""]
-    kinds = set(map(type, known))
-    if kinds == {str}:
-        texts = values.copy()
-        texts[texts == ""] = None
-        if attribute.ordered:
-            return pd.Series(pd.Categorical(texts, known, ordered=True))
-        return pd.Series(texts, dtype=object)
-    filled = [None if value == "" else value for value in values.tolist()]
-    large = any(isinstance(category, int) and abs(category) >= 2**63 for category in known)
-    if kinds == {int, float}:
-        kinds = {float}
-    if len(kinds) == 1 and kinds < set(_WITH_MISSING) and not large:
-        return pd.Series(filled, dtype=_WITH_MISSING[kinds.pop()])
-    return pd.Series([None if value is None else text_of(value) for value in filled], dtype=object)
-
-
-_WITH_MISSING: dict[type, str] = {bool: "boolean", float: "float64", int: "Int64"}

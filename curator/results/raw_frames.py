@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CodedAttribute
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
@@ -94,13 +96,54 @@ def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
     Returns:
         The values of the columns that the domain names, each of shape (N,).
     """
-    attributes = {name: domain[name] for name in rows.columns if name in domain.names}
-    values = {name: _value_of(one, np.asanyarray(raw(one, rows[name]))) for name, one in attributes.items()}
+    values = {
+        name: _value_of(domain[name], np.asanyarray(raw(domain[name], rows[name])))
+        for name in rows.columns
+        if name in domain.names
+    }
+    for follower in domain.followers:
+        if follower.name in rows.columns:
+            cells = np.asanyarray(raw(follower.attribute, rows[follower.name]))
+            values[follower.name] = value_of_follower(follower.attribute, cells)
     for column in domain.identifiers:
         if column.name in rows.columns:
             kind: Any = np.int64 if column.pattern == "{:d}" else object
             values[column.name] = rows[column.name].to_numpy(dtype=object).astype(kind)
     return values
+
+
+def value_of_follower(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
+    """The values of a column that is computed, as decoding gives others; further values stay as they are.
+
+    Args:
+        attribute: how its values are written.
+        cells: shape (N,).
+    """
+    if isinstance(attribute, NumericAttribute) and not attribute.texts:
+        missing = bool(np.isnan(attribute.numbers(cells)).any())
+        return _value_of(replace(attribute, nullable=attribute.nullable or missing), cells)
+    if isinstance(attribute, TimeAttribute) and not attribute.texts:
+        return _value_of(attribute, cells)
+    # A whole number is written without a point, as categories are, and so is yes or no among codes.
+    kinds = (float, bool) if isinstance(attribute, CodedAttribute) else (float,)
+    listed = np.array(np.ma.getdata(cells), dtype=object)
+    listed[np.ma.getmaskarray(cells)] = None
+    listed[:] = [_whole(cell) if isinstance(cell, kinds) else cell for cell in listed.tolist()]
+    reading = attribute.read(listed)
+    found = attribute.decode(reading.codes, np.random.default_rng(0))
+    further = np.zeros(len(found), dtype=np.bool_)
+    for refused, _ in reading.refused.values():
+        further |= refused
+    if not further.any():
+        return found
+    found = found.astype(object)
+    found[further] = listed[further]
+    return found
+
+
+def _whole(cell: float) -> Any:
+    """A number without a point if it needs none; None for none."""
+    return None if np.isnan(cell) else int(cell) if float(cell).is_integer() else cell
 
 
 def _is_time(kind: Any) -> bool:

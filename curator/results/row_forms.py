@@ -25,8 +25,9 @@ from ...common.data.gaps import gaps_of
 from ...common.data.rules.follows import Follows
 from ...common.data.rules.values import related_by_values
 from ...common.showing.formulas import as_text
+from .columns.typed import typed_column
 from .csv_files import cells, header, join_cells
-from .frames import schema_of, typed_column
+from .frames import schema_of
 from .row_values import Block, spelled_column
 from .spreadsheets import with_apostrophes
 
@@ -67,7 +68,8 @@ class RowForms:
     @cached_property
     def single(self) -> frozenset[str]:
         """Attributes whose codes have one value each, whatever the rest of the row."""
-        several = self.together | self.following
+        replaced = {one.name for one in self.domain.followers}
+        several = self.together | self.following | replaced
         return frozenset(
             one.name for one in self.domain.attributes if one.name not in several and _one_value_each(one)
         )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_counts, decode_table
 from ...common.processes.blocks import made_in_order
+from .columns.formulas import with_followers
 
 DECODED_ROWS = 2**15
 """Most rows that are decoded at once: arrays of so many numbers stay in a processor's cache."""
@@ -46,7 +47,7 @@ class Block:
 
 
 def decode_rows(table: Table, rng: np.random.Generator) -> Values:
-    """The values of each column, and new identifiers, shape (N,) each; those of `decodings`.
+    """The values of each column, with new identifiers and what is computed; shape (N,) each; see `decodings`.
 
     Args:
         table: the table, coded.
@@ -76,7 +77,10 @@ def _decode_block(
     table: Table, some: slice, counts: Mapping[str, NDArray[np.int64]], rng: np.random.Generator
 ) -> Block:
     block = table.rows(some.start, min(some.stop, table.record_count))
-    return Block(block, decode_table(block, rng, counts), some.start + 1)
+    values = decode_table(block, rng, counts)
+    if table.domain.followers:
+        values = with_followers(table.domain, values, block.record_count)
+    return Block(block, values, some.start + 1)
 
 
 def spelled_column(domain: Domain, name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -87,4 +91,5 @@ def spelled_column(domain: Domain, name: str, values: NDArray[Any]) -> NDArray[A
         name: of the column.
         values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
     """
-    return domain[name].spelled(values) if name in domain.names else values
+    attribute = domain.description_of(name)
+    return values if attribute is None else attribute.spelled(values)

@@ -12,7 +12,7 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import TimeAttribute
-from ...common.data.attributes.unmodelled import Identifier, Unmodelled
+from ...common.data.attributes.unmodelled import Computed, Identifier, Unmodelled
 from ...common.data.domain import Domain
 from ...common.showing.formulas import as_text, from_text, is_formula
 
@@ -70,6 +70,8 @@ def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
             labels = (*column.false, *column.true)
         case Identifier():
             labels = (*column.draw(1),)
+        case Computed():
+            labels = _labels(column.attribute)
         case TimeAttribute():
             labels = (*column.texts, column.moments.format or "")
         case Attribute():

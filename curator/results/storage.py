@@ -181,7 +181,7 @@ def _storage(kind: Any) -> Storage | None:
 def _shown_column(
     domain: Domain | None, name: str, column: pd.Series, storage: Mapping[str, Storage]
 ) -> pd.Series:
-    attribute = domain[name] if domain is not None and name in domain.names else None
+    attribute = None if domain is None else domain.description_of(name)
     if attribute is not None and attribute.texts:
         column = column.astype(_TEXT)
     elif domain is not None and attribute is not None and _is_spelled(attribute):

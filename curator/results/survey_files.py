@@ -94,7 +94,7 @@ def write_survey(
 def _column(
     domain: Domain | None, name: str, cells: pa.ChunkedArray, labels: Labels, table_format: TableFormat
 ) -> _Written:
-    attribute = domain[name] if domain is not None and name in domain.names else None
+    attribute = None if domain is None else domain.description_of(name)
     kind, coded = cells.type, table_format is not TableFormat.XPT
     if pa.types.is_boolean(kind):
         words = ("False", "True")

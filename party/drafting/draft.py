@@ -11,6 +11,7 @@ from typing import Any
 
 from ...common.bounded import json_of
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.unmodelled import Computed
 from ...common.data.domain import Domain, read_form
 from ...common.data.domain_files.reading import parts_of, read_entry
 from ...common.errors import DataError
@@ -66,6 +67,11 @@ class Draft:
             remarks=[(name, remark) for name, remark in self.remarks if name not in columns],
         )
 
+    def with_entries(self, entries: Mapping[str, Any]) -> Draft:
+        """The draft with other entries of some columns, and without what it says beside of computed ones."""
+        left = self.without([name for name, entry in entries.items() if "measured" not in entry])
+        return replace(left, entries={name: entries.get(name, one) for name, one in self.entries.items()})
+
     @property
     def domain(self) -> Domain:
         """The domain, without the suggested rules.
@@ -78,7 +84,7 @@ class Draft:
     @property
     def is_held(self) -> bool:
         """Whether there is a column that a release can hold."""
-        return any(isinstance(read_entry(name, entry), Attribute) for name, entry in self.entries.items())
+        return bool(attributes_of(self.entries))
 
     @property
     def unreviewed(self) -> tuple[str, ...]:
@@ -129,7 +135,7 @@ class Draft:
         Raises:
             DataError: no such column, or the entry would be none.
         """
-        entry = _long(self.entries[self._known_name(name)]) | keys
+        entry = as_object(self.entries[self._known_name(name)]) | keys
         self[name] = {key: value for key, value in entry.items() if value is not None}
 
     def drop(self, *names: str) -> None:
@@ -224,7 +230,14 @@ def _is_reviewed(entry: Any) -> bool:
     return not isinstance(entry, Mapping) or entry.get("reviewed", True) is not False
 
 
-def _long(entry: Any) -> dict[str, Any]:
+def attributes_of(entries: Mapping[str, Any]) -> dict[str, Attribute]:
+    """The columns of a draft that a model would hold, by name."""
+    read = (read_entry(name, entry) for name, entry in entries.items())
+    held = (one.attribute if isinstance(one, Computed) and one.measured else one for one in read)
+    return {one.name: one for one in held if isinstance(one, Attribute)}
+
+
+def as_object(entry: Any) -> dict[str, Any]:
     """An entry as an object."""
     if isinstance(entry, Mapping):
         return dict(entry)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import DateAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.data.rules.elapsed import ELAPSED, Elapsed, elapsed
 from ...common.data.rules.follows import PARTS, Follows, PartOf, StepsOf, part_of
 from ...common.data.rules.order import Product, Sum, unit_shown
 from ...common.data.values import number_or_nan, text_of
@@ -50,6 +51,9 @@ the number has so many digits at most."""
 
 _SOME, _MOST_OF_THEM = 1_000, 0.9
 """So many rows tell most columns from those that follow: fewer than this share of them keep to it."""
+
+_MOST_DATES, _MOST_OF_ONE_LENGTH = 10, 0.9
+"""Times between dates are looked for among so many, and so large a share of them at most is the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +118,35 @@ def functions(
         found += _alike([rule for rule in rules if _fits(rule, attributes)])
     order = {part: place for place, part in enumerate(PARTS)}
     return sorted(found, key=lambda one: order[one.part] if isinstance(one, PartOf) else len(order))
+
+
+def elapsed_times(attributes: Mapping[str, Attribute], numbers: Mapping[str, Numbers]) -> Iterator[Elapsed]:
+    """Columns that are the time from one date to another, such as an age or the length of a stay.
+
+    Args:
+        attributes: as drafted, by name.
+        numbers: of those that have some, of dates seconds since 1970, NaN where they are missing.
+    """
+    dates = {name: one * 1e6 for name, one in numbers.items() if isinstance(attributes[name], TimeAttribute)}
+    for name, found in numbers.items():
+        known = found[~np.isnan(found)]
+        if name in dates or len(known) < LEAST_ROWS or not np.all(known % 1 == 0):
+            continue
+        # What is the same in most rows is so by chance.
+        if np.unique(known, return_counts=True)[1].max() > len(known) * _MOST_OF_ONE_LENGTH:
+            continue
+        for (begin, end), unit in product(permutations([*dates][:_MOST_DATES], 2), ELAPSED):
+            if all(
+                _keep(elapsed(unit, dates[begin][some], dates[end][some]), found[some])
+                for some in (slice(_SOME), slice(None))
+            ):
+                yield Elapsed(name, unit, begin, end)
+
+
+def _keep(expected: Numbers, found: Numbers) -> bool:
+    """Whether nearly all rows have what is expected of them."""
+    known = ~np.isnan(expected) & ~np.isnan(found)
+    return known.sum() >= LEAST_ROWS and bool((expected == found)[known].mean() >= SHARE_KEEPING)
 
 
 def scalings(numbers: Mapping[str, Numbers], domain: Domain) -> Iterator[Sum]:

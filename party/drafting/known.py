@@ -123,13 +123,17 @@ def offer_for(name: str, entry: Any) -> Offer | None:
         name: of the column.
         entry: as drafted; whether values are missing, and how they are written, is taken from it.
     """
+    if isinstance(entry, Mapping) and "computed" in entry:
+        return None
     words = _words(name)
     kept = {key: entry[key] for key in _WRITTEN if key in entry} if isinstance(entry, Mapping) else {}
     if isinstance(entry, Mapping) and entry.get("type") == "boolean":
         return Offer({"type": "boolean", **kept}, "two words for yes and no")
     held = _numbers(entry)
     for one in _RANGES:
-        fits = held and one.low - one.slack <= held[0] and held[1] <= one.high + one.slack
+        # What holds no more than 0 and 1 says yes or no: `long_stay` is no longitude.
+        counts = held and (held[0] < 0 or held[1] > 1)
+        fits = held and counts and one.low - one.slack <= held[0] and held[1] <= one.high + one.slack
         if fits and words & set(one.names.split()):
             return Offer(_of_range(one, entry, kept), one.source)
     texts = _texts(entry)

@@ -85,9 +85,12 @@ def review_column(name: str, entry: Any, offer: Offer | None = None) -> Reviewed
     if entry["type"] == "identifier" and "empty" not in entry:
         learned = "nothing: new names are drawn"
         return ReviewedColumn(name, kind, values, "how they are written", learned, "", "nothing to review")
+    if "computed" in entry:
+        values = f"computed as {entry['computed']}"
     if entry.get("reviewed", True):
         return ReviewedColumn(name, kind, values, "", "nothing that is not public", "", "yes")
-    read, learned = _read(entry)
+    follows = ("how it follows from others", "that it follows so")
+    read, learned = follows if "computed" in entry else _read(entry)
     return ReviewedColumn(name, kind, values, read, learned, offered, "no")
 
 

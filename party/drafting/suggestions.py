@@ -16,13 +16,21 @@ from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import DateAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.data.rules.elapsed import Elapsed
 from ...common.data.rules.follows import Follows
 from ...common.data.rules.order import Product, Sum
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.plain import plain
 from ...common.data.rules.rule import Computed, in_order
 from ...common.errors import DataError
-from .functions import LEAST_ROWS, SHARE_KEEPING, functions, missing_together, scalings
+from .functions import (
+    LEAST_ROWS,
+    SHARE_KEEPING,
+    elapsed_times,
+    functions,
+    missing_together,
+    scalings,
+)
 from .labels import Labels
 
 _EXPECTED = 20
@@ -88,7 +96,9 @@ def suggested_rules(
     }
     domain = Domain(tuple(attributes.values()))
     totals = [*_totals(Sum, numbers, domain), *_totals(Product, factors, domain), *scalings(factors, domain)]
-    computed = _one_of_each([*following, *totals])
+    times = elapsed_times(attributes, numbers)
+    computed = _one_of_each([*following, *times, *totals])
+    lengths = [rule for rule in computed if isinstance(rule, Elapsed)]
     following = [rule for rule in computed if isinstance(rule, Follows)]
     totals = [rule for rule in computed if isinstance(rule, Sum)]
     roots = _roots(computed)
@@ -108,6 +118,7 @@ def suggested_rules(
         *_missing_when(labels, numbers, roots),
         *(rule for rule in together if rule is not None),
         *_at_most({name: found for name, found in own.items() if name not in summed}),
+        *(rule.to_json() for rule in lengths[:_MOST_RULES]),
         *(rule.to_json() for rule in totals[:_MOST_RULES]),
     ]
 

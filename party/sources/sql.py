@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
+
+import duckdb
 
 
 def one_file(path: Path) -> str:
@@ -19,6 +22,22 @@ def quoted_file(path: Path) -> str:
 def quote(text: str) -> str:
     """A text as it stands in SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def as_name(column: str) -> str:
+    """A name as it stands in SQL: in quotes where it needs them."""
+    plain = re.fullmatch("[a-z_][a-z0-9_]*", column) and column not in _reserved_words()
+    return column if plain else '"' + column.replace('"', '""') + '"'
+
+
+@lru_cache(maxsize=1)
+def _reserved_words() -> frozenset[str]:
+    """The words that are no names."""
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
+        ).fetchall()
+    return frozenset(word for (word,) in found)
 
 
 def as_key(column: str) -> str:

@@ -15,7 +15,7 @@ from ...common.data.related.rows import Rows
 from ...common.data.table import Table
 from ...curator.people.rows import drawn_records
 from ...curator.people.shape import Family, number_name, numbers_on
-from ...curator.results.frames import typed_column
+from ...curator.results.columns.typed import typed_column
 from ...curator.results.raw_frames import encode_frame
 from ..related.frames import ROWS
 from ..related.keyed import PEOPLE

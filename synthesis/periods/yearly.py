@@ -26,7 +26,7 @@ from ...curator.people.kin import Kin
 from ...curator.people.release import PeopleRelease
 from ...curator.people.shape import Family, number_name, numbers_on
 from ...curator.people.tables import shown_as_real
-from ...curator.results.frames import typed_column
+from ...curator.results.columns.typed import typed_column
 from ...curator.results.raw_frames import encode_frame
 from ..related.asked import Asked
 from ..related.frames import ROWS

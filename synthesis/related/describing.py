@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from ...curator.people.shape import Family, beginnings_of, number_name
 from ...curator.people.summaries import EndOf
 from ...curator.releasing.release import ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encode_frame
+from ...simulations.stopping import running
 from ...simulations.tables.frames import raw_table
 from ..learning.asking import Rows as NumberOfRows
 from ..learning.cells import Cells
@@ -104,7 +106,7 @@ class Describing:
         self._raw = {table.name: table for table in raw}
         self._asked, self._stream, self._noise = asked, stream, noise
         self._kept = {table.name: asked.kept.part(f"{place}-") for place, table in enumerate(raw)}
-        self._family = family_of(raw)
+        self._family = family_of(raw, asked.domains)
         self._numbers = {
             child.name: np.bincount(child.parent, minlength=len(self._raw[child.owner].parent))
             for child in raw
@@ -119,6 +121,7 @@ class Describing:
         self._choices: dict[str, Certificate] = {}
         self._learned: dict[str, Begun] = {}
         self._remarks: list[str] = []
+        self._whole = math.inf
 
     @property
     def description(self) -> Described:
@@ -157,7 +160,7 @@ class Describing:
         Raises:
             DataError: they are too few for the columns of all tables.
         """
-        root = self._family.root.name
+        root, self._whole = self._family.root.name, whole
         granted, people = Fraction(MOST_COUNTING * whole), len(self._raw[root].parent)
         kept, unit = self._kept[root].part("people "), PrivacyUnit(Adjacency.ADD_REMOVE)
         counts = PrivateCounts(granted, unit, self._noise.child("people"), kept)
@@ -261,12 +264,15 @@ class Describing:
         self, name: str, what: str, of: str, step: str, count: Count, rho: float
     ) -> tuple[Noisy, Fraction]:
         """One noisy histogram of rows of a table, and what it cost."""
+        parts = [(spending, spending.go_to(rho / self._whole)) for spending in running()]
         counts = PrivateCounts(
             Fraction(rho),
             PrivacyUnit(Adjacency.ADD_REMOVE),
             self._noise.child(what, name, of),
             self._kept[name].part(f"{what} {of} "),
         )
+        for spending, before in parts:
+            spending.go_to(before)
         noisy = counts.histograms(step, {of: count}, rho)[of]
         if self._are_people(name):
             self._people = NumberOfRows.of_all(noisy).average_with(self._people)
@@ -381,8 +387,8 @@ class Describing:
             )
             more = {attribute.name: found for attribute, found in places}
             self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
-            known_ones = Domain(rest, domain.unmodelled, domain.rules) if rest else None
-            kin = replace(kin, domain=known_ones, ends=ends, follows=self._follows.get(name, ()))
+            left = Domain(rest, domain.unmodelled, domain.rules) if rest or domain.unmodelled else None
+            kin = replace(kin, domain=left, ends=ends, follows=self._follows.get(name, ()))
             times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)

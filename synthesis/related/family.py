@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.unmodelled import WHOLE_NUMBERS
+from ...common.data.domain import Domain
 from ...common.data.related.steps import place_names
 from ...common.errors import DataError
+from ...curator.people.drawing.following import check_following
 from ...curator.people.kin import Kin
 from ...curator.people.shape import Family
 from ...curator.people.summaries import FirstOf
@@ -19,13 +21,18 @@ from .frames import with_texts
 from .tables import Raw
 
 
-def family_of(tables: Sequence[Raw]) -> Family:
+def family_of(tables: Sequence[Raw], domains: Mapping[str, Domain]) -> Family:
     """The tables as a release begins with them.
 
+    Args:
+        tables: the tables, each after its parent.
+        domains: of those that are described.
+
     Raises:
-        DataError: a table has a column that the release makes itself.
+        DataError: a table has a column that the release makes itself, or one that cannot be computed.
     """
-    family = Family(tuple(_kin(table, tables) for table in tables))
+    family = Family(tuple(_kin(table, tables, domains.get(table.name)) for table in tables))
+    check_following(family, domains)
     for table in tables:
         _check_names(family, table, [one for one in tables if one.owner == table.name])
     return family
@@ -51,7 +58,8 @@ def one_row_of_each(tables: Mapping[str, Raw], name: str, rng: np.random.Generat
 
 def _check_names(family: Family, raw: Raw, children: Sequence[Raw]) -> None:
     """Refuses columns that the release makes itself."""
-    made = [*family.numbers(raw.name), *(one.name for child in children for one in child.summaries)]
+    said = (one.name for child in children for one in (*child.summaries, *child.ends))
+    made = [*family.numbers(raw.name), *said]
     for child in children:
         if child.order:
             made += place_names(child.order, child.name)
@@ -69,8 +77,9 @@ def _check_names(family: Family, raw: Raw, children: Sequence[Raw]) -> None:
         Cells.of(table.source, table.timezones).close()
 
 
-def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
-    said = (one.name for child in tables if child.owner == raw.name for one in child.summaries)
+def _kin(raw: Raw, tables: Sequence[Raw], domain: Domain | None) -> Kin:
+    said = [one.name for child in tables if child.owner == raw.name for one in child.summaries]
+    said += [] if domain is None else [one.name for one in domain.followers if one.name not in raw.columns]
     return Kin(
         name=raw.name,
         domain=None,
@@ -82,7 +91,7 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         ordered=raw.order is not None,
         columns=(*raw.columns, *said) if raw.columns else (),
         storage=raw.storage,
-        summaries=raw.summaries,
+        summaries=(*raw.summaries, *raw.ends),
         within=raw.within,
         near=raw.near,
         same=raw.same,

@@ -1,4 +1,4 @@
-"""Columns of a table that no model holds: identifiers, which are drawn anew, and text, which is dropped."""
+"""Columns that no model holds: identifiers, drawn anew, others computed in the end, and text, dropped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from .attribute import check_name, check_pattern, even_places
+from .attribute import Attribute, check_name, check_pattern, even_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,36 @@ class Dropped:
         return {"type": "text", "drop": True}
 
 
-Unmodelled = Identifier | Dropped
+@dataclass(frozen=True)
+class Computed:
+    """A column that follows from others, and is computed when all rows are drawn.
+
+    Attributes:
+        attribute: how its values are written, as if a model held it.
+        formula: an expression in SQL; see `curator.results.columns.formulas`.
+        measured: whether a model holds it, too, and the expression names the value that is drawn.
+    """
+
+    attribute: Attribute
+    formula: str
+    measured: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.attribute.name
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry in a domain file."""
+        found = self.attribute.to_json()
+        if isinstance(found, int):
+            found = {"type": "codes", "n": found}
+        elif isinstance(found, list):
+            found = {"type": "categorical", "categories": found}
+        return {**found, "computed": self.formula} | ({"measured": True} if self.measured else {})
+
+
+Unmodelled = Identifier | Dropped | Computed
 
 _RUN, _HEX = re.compile("[0-9]+"), re.compile("(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8,64}")
 _TIME = re.compile("[0-9]:[0-9]{2}|[0-9]{4}([-/.])[0-9]{2}[-/.][0-9]{2}")

@@ -22,8 +22,12 @@ _BOUND = Key(Number(), required=True)
 _TIME = Key(Text(), "As ISO 8601 writes it.", required=True)
 _EDGES = "The bounds of all bins."
 
-_REVIEWED = {"reviewed": Key(Truth(), "false: read from private rows, and nobody has reviewed it.")}
-_COMMON = {"missing": Key(TEXTS, "Texts that stand for a missing value."), **_REVIEWED}
+_ANY = {
+    "reviewed": Key(Truth(), "false: read from private rows, and nobody has reviewed it."),
+    "computed": Key(Text(), "SQL by which the column follows from others; no model holds it."),
+    "measured": Key(Truth(), "true: a model holds it beside, and the SQL names the value that is drawn."),
+}
+_COMMON = {"missing": Key(TEXTS, "Texts that stand for a missing value."), **_ANY}
 _COUNTED = {
     "nullable": Key(Truth(), "Whether values may be missing."),
     "outside": Key(Choice(tuple(OUTSIDE)), "Values beyond the bounds."),
@@ -123,7 +127,7 @@ def _moments(keys: Mapping[str, Key]) -> Mapping[str, Table]:
 
 
 VARIANTS: Mapping[str, Mapping[str, Table]] = {
-    "codes": {"": Table({"n": Key(whole(1), "Number of codes.", required=True), **_REVIEWED})},
+    "codes": {"": Table({"n": Key(whole(1), "Number of codes.", required=True), **_ANY})},
     "categorical": {
         "": Table(
             {

@@ -19,7 +19,7 @@ from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
 from ..attributes.granularity import Granularity, usual_unit
 from ..attributes.moments import Moments
 from ..attributes.numeric import AUTO, NumericAttribute
-from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ..attributes.unmodelled import Computed, Dropped, Identifier, Unmodelled
 from ..binning.rhythm import Rhythm
 from ..binning.rounded import Rounded
 from ..binning.scale import Scale
@@ -27,6 +27,7 @@ from ..values import compose_texts
 from .form import VARIANTS
 from .others import described_by_others
 
+_COMPUTED = {"computed", "measured"}
 _LONG_FORM = {"attributes", "rules", "suggested_rules"}
 
 
@@ -83,7 +84,25 @@ def read_entry(name: str, form: object) -> Attribute | Unmodelled:
         raise DataError(
             f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}{near}; fix the domain'
         )
-    return _READERS[kind](name, form)
+    column = _READERS[kind](name, {key: value for key, value in form.items() if key not in _COMPUTED})
+    if not form.keys() & _COMPUTED:
+        return column
+    formula, measured = form.get("computed"), form.get("measured", False)
+    if not isinstance(column, Attribute) or not isinstance(formula, str) or not formula.strip():
+        raise DataError(
+            f"attribute {name!r}: expected as computed an SQL expression beside how values are written, "
+            "found another; fix the domain"
+        )
+    if not isinstance(measured, bool):
+        raise DataError(
+            f"attribute {name!r}: measured: expected true or false, found another; fix the domain"
+        )
+    if isinstance(column, GapAttribute) and not measured:
+        raise DataError(
+            f"attribute {name!r}: expected min and max of a column that is computed, found how far it comes "
+            "after another; fix the domain"
+        )
+    return Computed(column, formula, measured)
 
 
 def bins_held(column: Attribute | Unmodelled) -> int:

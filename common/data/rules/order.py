@@ -11,7 +11,17 @@ from ...errors import DataError
 from ...later import np
 from ..attributes.dates import GapAttribute
 from ..attributes.numeric import is_number
-from .plain import extent, nearest_unit, numbers, on_lattice, plain, round_to_unit, unit_of, with_numbers
+from .plain import (
+    extent,
+    nearest_codes,
+    nearest_unit,
+    numbers,
+    on_lattice,
+    plain,
+    round_to_unit,
+    unit_of,
+    with_numbers,
+)
 from .rule import Codes, Computed, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -162,15 +172,8 @@ class Sum(Computed):
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """The total's code, moved to the nearest that the parts can add up to."""
-        low, high = self._reach(domain, codes)
-        reached = extent(domain[self.total])
-        numbered = np.flatnonzero(~np.isnan(reached[:, 0]))
-        first = np.minimum(np.searchsorted(reached[numbered, 1], low), len(numbered) - 1)
-        last = np.maximum(np.searchsorted(reached[numbered, 0], high, side="right") - 1, 0)
-        now = codes[self.total]
-        nearest = numbered[np.clip(np.searchsorted(numbered, now), first, np.maximum(first, last))]
-        missing = np.isnan(low) | np.isnan(reached[now, 0])
-        return {self.total: np.where(missing, now, nearest)}
+        reach = self._reach(domain, codes)
+        return {self.total: nearest_codes(domain[self.total], codes[self.total], *reach)}
 
     def _unit_of_total(self, domain: Domain) -> float:
         """To what totals are rounded; 0 if they are not."""

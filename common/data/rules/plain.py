@@ -79,6 +79,25 @@ def extent(attribute: Attribute) -> Array:
     return found
 
 
+def nearest_codes(
+    attribute: Attribute, codes: NDArray[np.integer[Any]], low: Array, high: Array
+) -> NDArray[np.integer[Any]]:
+    """Codes of numbers, each moved to the nearest that lies between two numbers, shape (N,).
+
+    Args:
+        attribute: of the codes.
+        codes: shape (N,); those of no number stay.
+        low: the least numbers, NaN where any code may stay, shape (N,).
+        high: the largest ones, shape (N,).
+    """
+    reached = extent(attribute)
+    numbered = np.flatnonzero(~np.isnan(reached[:, 0]))
+    first = np.minimum(np.searchsorted(reached[numbered, 1], low), len(numbered) - 1)
+    last = np.maximum(np.searchsorted(reached[numbered, 0], high, side="right") - 1, 0)
+    nearest = numbered[np.clip(np.searchsorted(numbered, codes), first, np.maximum(first, last))]
+    return np.where(np.isnan(low) | np.isnan(reached[codes, 0]), codes, nearest)
+
+
 def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, numbers: Array) -> NDArray[Any]:
     """Decoded values, some of them replaced by numbers, or by the earliest time that is not before one.
 

@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import DataError
 from ..values import text_of
 from .determines import Determines
+from .elapsed import ELAPSED, Elapsed
 from .follows import PARTS, PartOf, StepsOf
 from .impossible import Impossible, NullWhen, read_conditions
 from .order import AtMost, Product, Sum
@@ -36,6 +37,7 @@ def read_rule(form: object) -> Rule:
             `{"product": column, "of": [columns]}` (parts of sums and products may be numbers),
             `{"part": part, "column": column, "of": column, "map": {part: value}}` ("map" optional),
             `{"steps": column, "of": column, "at": [steps], "values": [values]}`,
+            `{"years": column, "from": column, "to": column}` (or months, days, hours, minutes),
             `{"null": column, "when": {column: condition}, "only": true}` ("only" optional).
 
     Raises:
@@ -62,12 +64,15 @@ def read_rule(form: object) -> Rule:
             return PartOf(column, other, part, _pairs(rest.get("map", {})))
         case {"steps": str(column), "of": str(other), "at": [*steps], "values": [*values]} if fits:
             return StepsOf(column, other, tuple(steps), tuple(values))
+        case {"from": str(begin), "to": str(end), **rest} if fits:
+            ((unit, number),) = rest.items()
+            return Elapsed(str(number), str(unit), begin, end)
         case {"null": str(column), "when": conditions, **rest} if fits or not rest:
             return NullWhen(column, read_conditions(conditions), rest.get("only") is True)
     raise DataError(
         'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" or "product" '
         f'with "of", "part", one of {", ".join(PARTS)}, with "column" and "of", "steps" with "of", "at" and '
-        '"values", or "null" with "when"; fix the rule'
+        f'"values", one of {", ".join(ELAPSED)} with "from" and "to", or "null" with "when"; fix the rule'
     )
 
 

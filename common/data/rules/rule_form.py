@@ -6,6 +6,7 @@ from ...forms.several import Either, ListOf
 from ...forms.tables import Key, MapOf, Table
 from ...forms.values import Choice, Null, Number, Scalar, Text, Truth
 from .condition import COMPARISONS
+from .elapsed import ELAPSED
 from .follows import PARTS
 
 _CONDITION = Either(
@@ -42,6 +43,7 @@ RULE = Either(
             }
         ),
         Table({"steps": _COLUMN, "of": _COLUMN, "at": _STEPS, "values": _VALUES}),
+        *(Table({unit: _COLUMN, "from": _COLUMN, "to": _COLUMN}) for unit in ELAPSED),
         Table({"null": _COLUMN, "when": Key(_CONDITIONS, required=True), "only": Key(Truth())}),
     )
 )

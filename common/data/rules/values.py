@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...later import np
 from ..attributes.dates import GapAttribute
+from .elapsed import Elapsed
 from .follows import Follows
 from .inside import draw_inside, rules_by_source
 from .order import SUM_ROUNDING, AtMost, Sum
@@ -119,7 +120,10 @@ class _Draws:
 
 
 def _follows_gap(domain: Domain, rule: Rule) -> bool:
-    return isinstance(rule, Follows) and isinstance(domain[rule.of], GapAttribute)
+    """Whether a column is computed from dates of which gaps alone are drawn."""
+    return isinstance(rule, Follows | Elapsed) and any(
+        isinstance(domain[name], GapAttribute) for name in rule.sources
+    )
 
 
 def _replace_values(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
@@ -140,9 +144,9 @@ def _set_computed(domain: Domain, codes: Mapping[str, Codes], values: Values, ru
         if isinstance(rule, Follows) and rule.of in computed:
             outside |= rule.broken(_plain(domain, values, rule.columns), domain)
         values[rule.result] = rule.compute(domain, values)
-        if isinstance(rule, Sum):
-            total = numbers(plain(domain[rule.total], values[rule.total]))
-            low, high = extent(domain[rule.total])[codes[rule.total]].T
+        if isinstance(rule, Sum | Elapsed):
+            total = numbers(plain(domain[rule.result], values[rule.result]))
+            low, high = extent(domain[rule.result])[codes[rule.result]].T
             slack = SUM_ROUNDING * np.abs(total)
             outside |= (total < low - slack) | (total > high + slack)
     return outside

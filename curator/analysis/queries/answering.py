@@ -11,6 +11,7 @@ import numpy as np
 from ....common.data.attributes.dates import GapAttribute
 from ....common.data.gaps import gaps_of
 from ....common.errors import DataError
+from ...results.columns.formulas import formulas_of, in_order_of_need
 from ..intervals import quantile_of
 from ..published import Published
 from . import unseen
@@ -45,7 +46,10 @@ def answer(
     if of not in ("table", "population"):
         raise DataError(f'expected "table" or "population", got {of!r}; say what intervals are for')
     gaps = gaps_of(published.domain)
-    query = parsed(text, published.domain.names, gaps)
+    formulas = formulas_of(published.domain)
+    computed = [key for key in in_order_of_need(formulas) if not formulas[key].column.measured]
+    followers = {key[1]: formulas[key].tree for key in computed}
+    query = parsed(text, published.domain.names, gaps, followers)
     axes = axes_of(published, query)
     joints: dict[frozenset[str], Joint] = {}
     for columns in (query.selecting, *(query.selecting | item.columns for item in query.aggregates)):

@@ -17,15 +17,22 @@ LONGEST_QUERY = 10_000
 """Characters of the longest query."""
 
 _NO_GAPS: Mapping[str, GapAttribute] = {}
+_NO_FOLLOWERS: Mapping[str, exp.Expr] = {}
 
 
-def parsed(text: str, names: Sequence[str], gaps: Mapping[str, GapAttribute] = _NO_GAPS) -> Query:
+def parsed(
+    text: str,
+    names: Sequence[str],
+    gaps: Mapping[str, GapAttribute] = _NO_GAPS,
+    followers: Mapping[str, exp.Expr] = _NO_FOLLOWERS,
+) -> Query:
     """The query in a text.
 
     Args:
         text: one SELECT statement.
         names: columns of the release.
         gaps: those that come after others, by name; `died - admitted` asks for such a gap.
+        followers: expressions of columns that are computed, by name; they stand for these.
 
     Raises:
         DataError: it is no SQL, it asks for something that is not supported, or it names an unknown column.
@@ -39,11 +46,30 @@ def parsed(text: str, names: Sequence[str], gaps: Mapping[str, GapAttribute] = _
         statements = parse(text, read="duckdb")
         if len(statements) != 1 or not isinstance(statements[0], exp.Select):
             raise unsupported_error("more than one SELECT statement")
+        _name_what_is_computed(statements[0], followers)
         return _Reader(names, gaps).query(statements[0])
     except errors.SqlglotError as cause:
         raise DataError(f"the query is no SQL: {_place(cause)}; ask {SUPPORTED}") from cause
     except RecursionError:
         raise DataError("the query has too many conditions within conditions; write fewer") from None
+
+
+def _name_what_is_computed(select: exp.Select, followers: Mapping[str, exp.Expr]) -> None:
+    """Puts expressions in the place of the columns that they compute; days between dates are differences."""
+    known = {name.casefold(): name for name in followers}
+
+    def find_computed(tree: exp.Expr) -> exp.Column | None:
+        return next((one for one in tree.find_all(exp.Column) if one.name.casefold() in known), None)
+
+    for item in select.expressions:
+        if find_computed(item) is not None and not isinstance(item, exp.Alias):
+            text = item.name if isinstance(item, exp.Column) else item.sql(dialect="duckdb")
+            item.replace(exp.alias_(item.copy(), text, quoted=True))
+    while (column := find_computed(select)) is not None:
+        column.replace(followers[known[column.name.casefold()]].copy())
+    for gap in [*select.find_all(exp.DateDiff)]:
+        if gap.text("unit").lower() == "day":
+            gap.replace(exp.Sub(this=gap.this, expression=gap.expression))
 
 
 class _Reader(Items):

@@ -25,6 +25,7 @@ from ....common.release_spec import ReleaseSpec
 from ...mechanisms.catalogue import mechanism_named
 from ...parties.connection import RetryPolicy
 from ...parties.direct_streams import DirectStreams
+from ...results.columns.formulas import check_followers
 from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
@@ -129,7 +130,11 @@ class ReleasePlan:
         tables = _tables(form, folder, spec)
         target = release.get("target")
         workload = release.get("workload", "2way" if target is None else None)
-        domain = Domain.load(folder / release["domain"]) if tables is None else joint_domain(tables.domains)
+        if tables is None:
+            domain = Domain.load(folder / release["domain"])
+            check_followers(domain)
+        else:
+            domain = joint_domain(tables.domains)
         if target is not None:
             _check_target(target, workload, domain)
         mechanism, variant = release.get("mechanism", DEFAULT_MECHANISM), release.get("variant", "default")

@@ -85,13 +85,15 @@ class PlannedTable(StatedTable):
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of the synthetic table, keys first."""
-        return tuple(dict.fromkeys((*self.columns_of_parties, *self.repeats, *self.counts)))
+        follow = () if self.domain is None else (one.name for one in self.domain.followers)
+        return tuple(dict.fromkeys((*self.columns_of_parties, *self.repeats, *self.counts, *follow)))
 
     @property
     def columns_of_parties(self) -> tuple[str, ...]:
         """The columns that a party has to hold, keys first."""
-        own = () if self.domain is None else self.domain.columns
-        return tuple(dict.fromkeys((*self.keys, *own)))
+        named = () if self.domain is None else (one.name for one in self.domain.identifiers)
+        own = () if self.domain is None else self.domain.names
+        return tuple(dict.fromkeys((*self.keys, *named, *own)))
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,8 @@ class PlannedTables:
                 f"{one!r} repeats {joint_name(*above)}" for one, above in self.repeats_of(table.name).items()
             ]
             follow += [f"{one!r} counts from {first}" for one, first in table.counts.items()]
+            held = () if table.domain is None else table.domain.followers
+            follow += [f"{one.name!r} is {one.formula}" for one in held]
             follow += [f"{one!r} is the same" for one in table.same]
             follow += [f"{one!r} rises" for one in table.rising] + [f"{one!r} is once" for one in table.once]
             if follow:

@@ -11,9 +11,8 @@ from typing import Any
 from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.dates import BinnedTimes
 from ....common.data.attributes.numeric import NumericAttribute
-from ....common.data.domain_files.reading import read_entry
 from ....common.forms.toml_file import as_toml, section_of, toml_key
-from ..draft import Draft
+from ..draft import Draft, attributes_of
 from ..following import NOWHERE, Around, dates_of
 from ..inference import CONSTANT
 from ..known import are_times
@@ -98,8 +97,7 @@ class Drafted:
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
         """Its columns as drafted."""
-        read = (read_entry(name, entry) for name, entry in self._entries.items())
-        return {one.name: one for one in read if isinstance(one, Attribute)}
+        return attributes_of(self._entries)
 
     @cached_property
     def dates(self) -> Mapping[str, BinnedTimes]:
@@ -147,6 +145,18 @@ class Drafted:
         draft = self.draft.without({*repeats, *counts})
         return replace(self, draft=draft, repeats={**self.repeats, **repeats}, counts={**counts})
 
+    def with_entries(self, entries: Mapping[str, Any]) -> Drafted:
+        """The table whose domain says of these columns that they are computed, and nothing else."""
+        if not entries:
+            return self
+        assert self.draft is not None
+        draft = self.draft.with_entries(entries)
+        gone = {name for name, entry in entries.items() if "measured" not in entry}
+        same, rising, once = (
+            tuple(one for one in named if one not in gone) for named in (self.same, self.rising, self.once)
+        )
+        return replace(self, draft=draft, same=same, rising=rising, once=once)
+
     def with_gaps(self, gaps: Mapping[str, float]) -> Drafted:
         """The table whose domain says which gaps of the order are exact."""
         assert self.draft is not None
@@ -188,7 +198,9 @@ class Drafted:
         found = {
             name: entry["type"]
             for name, entry in self._entries.items()
-            if isinstance(entry, Mapping) and "type" in entry and "after" not in entry
+            if isinstance(entry, Mapping)
+            and "type" in entry
+            and not {"after", "computed"}.intersection(entry)
         }
         remarks = () if self.draft is None else self.draft.remarks
         found = {name: kind for name, kind in found.items() if (name, CONSTANT) not in remarks}

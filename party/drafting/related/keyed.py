@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.dates import GapAttribute
-from ....common.data.domain_files.reading import read_entry
 from ....common.errors import DataError
 from ....common.forms.nearest import hint
 from ...sources.source import Queried
-from ..draft import Draft
+from ..draft import Draft, attributes_of
 from ..following import dates_of
 from .courses import Related, courses_of, with_categories
+from .formulas import computed_of_people
 from .gaps import entries_with_gaps, gaps_of
 from .implied import counts_of
 
@@ -41,8 +40,7 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
         raise DataError(f"key: expected a column of the table, got {key!r}{hint(key, draft.entries)}; fix it")
     rest = draft.without({key})
     entries = rest.entries
-    read = (read_entry(name, entry) for name, entry in entries.items())
-    attributes = {one.name: one for one in read if isinstance(one, Attribute)}
+    attributes = attributes_of(entries)
     if not attributes:
         raise DataError(f"key: expected columns beside {key!r} that a release can hold, got none; add some")
     rows = Related.of(source, key, [*attributes])
@@ -52,13 +50,22 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
     counts = dict(counts_of(source, key, {name: entries[name] for name in own}, rows, order))
     kept = {name: one for name, one in own.items() if name not in counts and name not in dates}
     in_order = rows.in_order(order, next(iter(counts), ""))
+    computed = computed_of_people(
+        rest.without(counts),
+        in_order,
+        order.name if order else "",
+    )
+    gone = {name for name, entry in computed.items() if "measured" not in entry}
+    attributes, own, kept = (
+        {name: one for name, one in held.items() if name not in gone} for held in (attributes, own, kept)
+    )
     found = courses_of(in_order, kept, bool(order or counts))
     options = [("key", key), *(("per-person", name) for name in attributes if name not in own)]
     options += [] if order is None else [("order", order.name)]
     options += [("counts", f"{name}={first}") for name, first in counts.items()]
     options += [("rising", name) for name in found.rising] + [("once", name) for name in found.once]
     said = " ".join(f"--{option} {shlex.quote(name)}" for option, name in options)
-    rest, named = rest.without({*counts}), draft.entries[key]
+    rest, named = rest.without({*counts}).with_entries(computed), draft.entries[key]
     pattern = {key: named} if isinstance(named, Mapping) and named.get("type") == "identifier" else {}
     remark = (key, f"it names people: release the table by {said}")
     entries = {**pattern, **with_categories(rest.entries, found)}

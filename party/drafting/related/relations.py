@@ -19,6 +19,7 @@ from ..inference import draft_rows
 from ..profile import Rows
 from .courses import Related, courses_of
 from .drafted import Drafted
+from .formulas import with_formulas
 from .gaps import gaps_of
 from .implied import counts_of, repeats_of
 from .joint import joint_link
@@ -74,11 +75,19 @@ def draft_folder(folder: Path, blanks: Collection[str] = ()) -> tuple[Drafted, .
         for name, table in plain.items()
     }
     kinship = _with_joint_keys(drafts, plain, kinship, sources)
-    bound = [
-        replace(one, around=_around(one, drafts[one.parent], sources)) if one.order in one.dates else one
-        for one in drafts.values()
-    ]
-    return tuple(sorted(bound, key=lambda one: (one.draft is None, len(kinship.above(one.name)))))
+    drafts = _bound_by_dates(drafts, sources)
+    drafts = _bound_by_dates(with_formulas(drafts, kinship, sources), sources)
+    return tuple(sorted(drafts.values(), key=lambda one: (one.draft is None, len(kinship.above(one.name)))))
+
+
+def _bound_by_dates(drafts: Mapping[str, Drafted], sources: Mapping[str, FileSource]) -> dict[str, Drafted]:
+    """The tables with the columns of those above between which their rows lie."""
+    return {
+        name: replace(one, around=_around(one, drafts[one.parent], sources))
+        if one.order in one.dates
+        else one
+        for name, one in drafts.items()
+    }
 
 
 def _with_joint_keys(

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.results.frames import typed_frame, typed_values
+from dpmosaic.curator.results.columns.typed import typed_values
+from dpmosaic.curator.results.frames import typed_frame
 from dpmosaic.curator.results.outputs import write_table
 from dpmosaic.curator.results.row_values import decode_rows, spelled_column
 from dpmosaic.curator.results.table_format import TableFile

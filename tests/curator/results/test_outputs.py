@@ -15,7 +15,7 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.results import outputs, row_values
-from dpmosaic.curator.results.frames import typed_values
+from dpmosaic.curator.results.columns.typed import typed_values
 from dpmosaic.curator.results.row_values import decode_rows, spelled_column
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table

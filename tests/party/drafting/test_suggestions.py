@@ -351,6 +351,30 @@ def test_times_and_plus_a_number_are_suggested_in_the_plainer_direction():
     assert len(rules) == 3
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_times_between_dates_are_suggested(missing):
+    """Birthdays, calendar days and hours, also where some dates are missing; not what chance makes alike."""
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(RNG.integers(0, 15_000, N), "D")
+    came, left = (
+        pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 600, N), "D") for _ in range(2)
+    )
+    before = (came.month < born.month) | ((came.month == born.month) & (came.day < born.day))
+    gone = RNG.random(N) < missing
+
+    def some(values):
+        return np.where(gone, None, np.asarray(values).astype(object))
+
+    columns = {"born": dated(born), "came": (DAYS, some(came.strftime("%Y-%m-%d"))), "left": dated(left)}
+    columns |= {"age": (numbers(0, 90) | {"nullable": True}, some(came.year - born.year - before))}
+    columns |= {"stay": (numbers(-600, 600) | {"nullable": True}, some((left - came).days))}
+    columns |= {"other": (numbers(0, 90), RNG.permutation(came.year - born.year - before))}
+    found = [rule for rule in suggested(columns) if "from" in rule]
+    assert found == [
+        {"years": "age", "from": "born", "to": "came"},
+        {"days": "stay", "from": "came", "to": "left"},
+    ]
+
+
 def test_a_part_that_is_missing_with_its_date_is_said_to_be():
     found = some_days()
     gone = RNG.random(N) < 0.1

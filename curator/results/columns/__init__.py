@@ -1,0 +1,1 @@
+"""Single columns of a synthetic table: with types, and computed from others."""
