@@ -68,9 +68,9 @@ class Draft:
         )
 
     def with_entries(self, entries: Mapping[str, Any]) -> Draft:
-        """The draft with other entries of some columns, and without what it says beside of computed ones."""
-        left = self.without([name for name, entry in entries.items() if "measured" not in entry])
-        return replace(left, entries={name: entries.get(name, one) for name, one in self.entries.items()})
+        """The draft with other entries of some columns that are computed, and no rules about these."""
+        held = {name: entries.get(name, one) for name, one in self.entries.items()}
+        return replace(self.without(entries), entries=held)
 
     @property
     def domain(self) -> Domain:

@@ -91,6 +91,8 @@ def _map(values: Numbers, held: Rows, table: Kin, quantiles: Quantiles, bounds: 
     # Rows that would pass a bound stay: if they went up to it, many would lie there.
     first, last = values[starts] + further, values[ends] + further
     inside = (np.minimum(least, values[starts]) <= first) & (last <= np.maximum(most, values[ends]))
+    # Those who begin with their parent go on to do so.
+    inside &= (bounds[0] is None) | (values[starts] > least)
     found: Numbers = values + np.repeat(np.where(inside, further, 0.0), numbers)
     return found
 

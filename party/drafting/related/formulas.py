@@ -375,7 +375,7 @@ def from_neighbours(own: Seen, parent: NDArray[np.int64], order: str) -> Iterato
             for days in steps if name in own.dates else (0,):
                 there = own.at(places).numbers[of] - days * _DAY_US
                 text = f"{function}({quoted})" + (f" - {days}" if days else "")
-                ended, found, measured = _with_ends(own, name, there, places < 0, text)
+                ended, found, measured = _with_ends(own, name, there, places < 0, text, of)
                 if own.is_seen(name, found, places >= 0):
                     yield Following(name, ended, (("", of),), measured)
     if order:
@@ -383,15 +383,23 @@ def from_neighbours(own: Seen, parent: NDArray[np.int64], order: str) -> Iterato
         text = f"date_diff('day', lag({as_name(order)}), {as_name(order)})"
         for name in own.numbers:
             if name not in own.dates:
-                ended, found, measured = _with_ends(own, name, np.round(gaps), before < 0, text)
+                ended, found, measured = _with_ends(own, name, np.round(gaps), before < 0, text, "")
                 if own.is_seen(name, found, before >= 0):
                     yield Following(name, ended, (("", order),), measured)
 
 
 def _with_ends(
-    own: Seen, name: str, found: Numbers, ends: NDArray[np.bool_], text: str
+    own: Seen, name: str, found: Numbers, ends: NDArray[np.bool_], text: str, of: str
 ) -> tuple[str, Numbers, bool]:
     """An expression with what it gives without a neighbour: nothing, what nearly all have there, or its own.
+
+    Args:
+        own: the rows.
+        name: of the column.
+        found: what the expression gives.
+        ends: which rows have no neighbour.
+        text: the expression.
+        of: the date that it takes from the neighbour, if a row's own is never before its own; else no matter.
 
     Returns:
         The expression, its values, and whether it names its column.
@@ -403,7 +411,10 @@ def _with_ends(
     values, counts = np.unique(known, return_counts=True)
     value = values[counts.argmax()]
     if counts.max() < _AGREEING * ends.sum():
-        return f"coalesce({text}, {as_name(name)})", np.where(ends, held, found), True
+        last = as_name(name)
+        if name in own.dates and of and np.nanmean(held[ends] >= own.numbers[of][ends]) >= _AGREEING:
+            last = f"greatest({last}, {as_name(of)})"
+        return f"coalesce({text}, {last})", np.where(ends, held, found), True
     said = f"{value:g}"
     if name in own.dates:
         time = str(np.datetime64(int(value), "us")).removesuffix(".000000")
