@@ -18,7 +18,7 @@ from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import DateAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
-from ...common.data.rules.elapsed import ELAPSED, Elapsed, elapsed
+from ...common.data.rules.elapsed import ELAPSED, Elapsed, units_between
 from ...common.data.rules.follows import PARTS, Follows, PartOf, StepsOf, part_of
 from ...common.data.rules.order import Product, Sum, unit_shown
 from ...common.data.values import number_or_nan, text_of
@@ -52,7 +52,7 @@ the number has so many digits at most."""
 _SOME, _MOST_OF_THEM = 1_000, 0.9
 """So many rows tell most columns from those that follow: fewer than this share of them keep to it."""
 
-_MOST_DATES, _MOST_OF_ONE_LENGTH = 10, 0.9
+_DATES_COMPARED, _MOST_OF_ONE_LENGTH = 10, 0.9
 """Times between dates are looked for among so many, and so large a share of them at most is the same."""
 
 
@@ -135,9 +135,9 @@ def elapsed_times(attributes: Mapping[str, Attribute], numbers: Mapping[str, Num
         # What is the same in most rows is so by chance.
         if np.unique(known, return_counts=True)[1].max() > len(known) * _MOST_OF_ONE_LENGTH:
             continue
-        for (begin, end), unit in product(permutations([*dates][:_MOST_DATES], 2), ELAPSED):
+        for (begin, end), unit in product(permutations([*dates][:_DATES_COMPARED], 2), ELAPSED):
             if all(
-                _keep(elapsed(unit, dates[begin][some], dates[end][some]), found[some])
+                _keep(units_between(unit, dates[begin][some], dates[end][some]), found[some])
                 for some in (slice(_SOME), slice(None))
             ):
                 yield Elapsed(name, unit, begin, end)
