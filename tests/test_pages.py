@@ -60,7 +60,7 @@ def test_every_example_of_a_domain_file_is_one():
             "DatePartsAttribute",
             "GapAttribute",
         ),
-        *("Dropped", "Identifier", "NumericAttribute"),
+        *("Computed", "Dropped", "Identifier", "NumericAttribute"),
     }
     assert rules == {"AtMost", "Determines", "Impossible", "NullWhen", "PartOf", "Product", "StepsOf", "Sum"}
 

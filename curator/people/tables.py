@@ -25,7 +25,7 @@ from ..results.raw_frames import values_in
 from ..results.storage import shown_frame
 from .drawing.between import apart, of_first_rows
 from .drawing.following import with_followers
-from .drawing.keeping import rules_kept, times_kept
+from .drawing.keeping import rows_exchanged, rules_kept, times_kept
 from .drawing.quantiles import Bounds, map_to_quantiles
 from .drawing.rhythms import in_rhythm
 from .kin import Kin
@@ -193,7 +193,7 @@ def _values(
         if table.domain is not None:
             held = rules_kept(table.domain, held, None, rng)
             parts |= _ends(table, held, values, bounds[1], rng)
-            held, following = _following(table, held, parts, rng)
+            held, following = _following(family, table, held, parts, rng)
     if table.domain is not None:
         hidden = {*numbers, *(one.name for one in table.ends)}
         kept = [name for name in table.domain.names if name not in hidden]
@@ -216,11 +216,12 @@ def _values(
 
 
 def _following(
-    table: Kin, held: Rows, parts: Mapping[str, Any], rng: np.random.Generator
+    family: Family, table: Kin, held: Rows, parts: Mapping[str, Any], rng: np.random.Generator
 ) -> tuple[Rows, dict[str, pd.Series]]:
     """The columns that follow from the order of rows, or from what comes after it; and rows that agree.
 
     Args:
+        family: the tables.
         table: the table.
         held: its rows, of which the columns get other codes, and others where a rule is broken then.
         parts: the order, and the columns that come after it.
@@ -241,8 +242,14 @@ def _following(
         made = rule.compute(Domain((attribute, known[other])), values)
         codes[rule.result] = attribute.read(made).codes
         found[rule.result] = typed_column(Domain((attribute,)), rule.result, made)
-    fixed = {*found, *(one.name for one in table.ends)}
-    return rules_kept(table.domain, Rows(codes, held.parent, held.parents), None, rng, fixed), found
+    ends = {one.name for one in table.ends}
+    if not table.series and not family.children(table.name):
+        # What parents say of a column, and what rises, is of this row and no other.
+        said = {summary.column for summary, _ in family.summaries_in_release(table.name)}
+        own = {*table.domain.names} - {*found, *ends, *said, *table.same, *table.rising, *table.once}
+        held = rows_exchanged(held, {name: codes[name] for name in found}, own)
+    held = Rows({**held.codes, **{name: codes[name] for name in found}}, held.parent, held.parents)
+    return rules_kept(table.domain, held, None, rng, {*found, *ends}), found
 
 
 def _rising(cells: pd.Series, held: Rows) -> pd.Series:

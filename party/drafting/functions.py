@@ -18,7 +18,7 @@ from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import DateAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
-from ...common.data.rules.elapsed import ELAPSED, Elapsed, elapsed
+from ...common.data.rules.elapsed import ELAPSED, Elapsed, units_between
 from ...common.data.rules.follows import PARTS, Follows, PartOf, StepsOf, part_of
 from ...common.data.rules.order import Product, Sum, unit_shown
 from ...common.data.values import number_or_nan, text_of
@@ -49,10 +49,10 @@ _MOST_SCALED, _LEAST_DIFFERENT, _DIGITS_OF_NUMBER = 50, 5, 6
 """Numbers times or plus a number are looked for among so many columns, of so many different numbers at least;
 the number has so many digits at most."""
 
-_SOME, _NEARLY_ALL = 1_000, 0.9
+_SOME, _MOST_OF_THEM = 1_000, 0.9
 """So many rows tell most columns from those that follow: fewer than this share of them keep to it."""
 
-_MOST_DATES, _MOST_OF_ONE_LENGTH = 10, 0.9
+_DATES_COMPARED, _MOST_OF_ONE_LENGTH = 10, 0.9
 """Times between dates are looked for among so many, and so large a share of them at most is the same."""
 
 
@@ -112,7 +112,7 @@ def functions(
         numbers = np.array([number_or_nan(text or "") for text in labels[name].values])
         if isinstance(attribute, NumericAttribute):
             numbers = attribute.numbers(np.array(labels[name].values, dtype=object))
-        column = _Column(name, labels[name], numbers, _said(attribute, labels[name], numbers))
+        column = _Column(name, labels[name], numbers, _as_listed(attribute, labels[name], numbers))
         steps = sorted(_steps(column, attributes, sorted_ones), key=lambda one: len(one.values))
         rules = [*_parts(column, times), *_named_parts(column, times), *steps]
         found += _alike([rule for rule in rules if _fits(rule, attributes)])
@@ -135,9 +135,9 @@ def elapsed_times(attributes: Mapping[str, Attribute], numbers: Mapping[str, Num
         # What is the same in most rows is so by chance.
         if np.unique(known, return_counts=True)[1].max() > len(known) * _MOST_OF_ONE_LENGTH:
             continue
-        for (begin, end), unit in product(permutations([*dates][:_MOST_DATES], 2), ELAPSED):
+        for (begin, end), unit in product(permutations([*dates][:_DATES_COMPARED], 2), ELAPSED):
             if all(
-                _keep(elapsed(unit, dates[begin][some], dates[end][some]), found[some])
+                _keep(units_between(unit, dates[begin][some], dates[end][some]), found[some])
                 for some in (slice(_SOME), slice(None))
             ):
                 yield Elapsed(name, unit, begin, end)
@@ -186,7 +186,7 @@ def missing_together(rule: Follows, cells: Mapping[str, NDArray[Any]]) -> dict[s
     return {"null": rule.column, "when": {rule.of: [None]}, "only": True}
 
 
-def _said(attribute: Attribute, labels: Labels, numbers: Numbers) -> tuple[Category, ...]:
+def _as_listed(attribute: Attribute, labels: Labels, numbers: Numbers) -> tuple[Category, ...]:
     """The values of a column as a domain lists them; see `_Column`."""
     listed: dict[str, Category] = {}
     if isinstance(attribute, CategoricalAttribute):
@@ -223,7 +223,7 @@ def _parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator[PartO
         if known.sum() < LEAST_ROWS:
             continue
         for part in PARTS:
-            if (part_of(part, found[known][:_SOME]) == held[known][:_SOME]).mean() < _NEARLY_ALL:
+            if (part_of(part, found[known][:_SOME]) == held[known][:_SOME]).mean() < _MOST_OF_THEM:
                 continue
             kept = (part_of(part, found[known]) == held[known]).mean()
             # No number is the year by chance.
@@ -239,7 +239,7 @@ def _named_parts(column: _Column, times: Mapping[str, NDArray[Any]]) -> Iterator
         if known.sum() < LEAST_ROWS:
             continue
         for part in _NAMED_PARTS:
-            if _most_frequent(part_of(part, found[known][:_SOME]), codes[:_SOME])[1] < _NEARLY_ALL:
+            if _most_frequent(part_of(part, found[known][:_SOME]), codes[:_SOME])[1] < _MOST_OF_THEM:
                 continue
             values, position = np.unique(part_of(part, found[known]), return_inverse=True)
             apart = len(

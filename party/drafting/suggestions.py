@@ -115,7 +115,7 @@ def suggested_rules(
         *_impossible_categories(labels, explained, roots),
         *_impossible_numbers(attributes, own),
         *_limits({name: found for name, found in own.items() if _is_plain(attributes[name])}, labels, roots),
-        *_missing_when(labels, numbers),
+        *_missing_when(labels, numbers, roots),
         *(rule for rule in together if rule is not None),
         *_at_most({name: found for name, found in own.items() if name not in summed}),
         *(rule.to_json() for rule in lengths[:_MOST_RULES]),
@@ -336,14 +336,16 @@ def _round_outwards(number: float) -> float:
     return float(f"{next((nice * power for nice in _NICE if nice * power >= wide), 20 * power):g}")
 
 
-def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
+def _missing_when(
+    labels: Mapping[str, Labels], numbers: Mapping[str, Numbers], roots: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """Numbers that are missing for some categories of another column, and there only."""
     for name, found in numbers.items():
         empty = np.isnan(found)
         if not 0.01 <= empty.mean() <= 0.99:
             continue
         for other, one in labels.items():
-            if not 1 < len(one.values) <= _COMBINED_VALUES_MOST:
+            if not 1 < len(one.values) <= _COMBINED_VALUES_MOST or _of_one_root((name, other), roots):
                 continue
             share = np.bincount(one.codes, empty, len(one.values)) / np.maximum(one.counts, 1)
             always = share >= SHARE_KEEPING

@@ -10,7 +10,7 @@ import dpmosaic
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.related.rows import Rows
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.people.drawing.keeping import rules_kept
+from dpmosaic.curator.people.drawing.keeping import rows_exchanged, rules_kept
 from dpmosaic.curator.people.kin import Kin
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
@@ -271,3 +271,47 @@ def test_columns_follow_from_dates_in_the_rows_of_a_key(order):
         stays, 3.0, key="id", order=order, domain=domain, mechanism="independent", seed=5
     )
     check_parts(made.table)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_of_a_parent_exchange_columns_so_that_as_many_as_can_agree_with_their_dates(seed):
+    rng = np.random.default_rng(seed)
+    parent = np.sort(rng.integers(0, 30, 400))
+    codes = {name: rng.integers(0, size, 400) for name, size in (("day", 7), ("month", 3), ("end", 9))}
+    codes["row"] = np.arange(400)
+    wanted = {"day": rng.integers(0, 7, 400), "month": rng.integers(0, 3, 400)}
+    found = rows_exchanged(Rows(codes, parent, 30), wanted, ["row"])
+    assert (found.codes["end"] == codes["end"]).all()
+    of = found.codes["row"]
+    # Each row's columns go to one row, of the same parent.
+    assert sorted(of.tolist()) == list(range(400))
+    assert (parent[of] == parent).all()
+    both = [codes["day"] * 3 + codes["month"], wanted["day"] * 3 + wanted["month"]]
+    for one in range(30):
+        here = parent == one
+        counts = [np.bincount(kinds[here], minlength=21) for kinds in both]
+        assert (both[0][of] == both[1])[here].sum() == np.minimum(*counts).sum()
+
+
+def test_what_follows_from_a_date_in_order_keeps_its_pairs_with_other_columns():
+    rng = np.random.default_rng(6)
+    of = np.repeat(np.arange(500), 20)
+    days = pd.Timestamp("2021-01-01") + pd.to_timedelta(
+        rng.integers(0, 90, 500)[of] + np.tile(range(20), 500), "D"
+    )
+    sold = rng.random(len(of)) < np.where(days.day_of_week > 4, 0.1, 0.8)
+    frame = pd.DataFrame({"id": of, "day": days.strftime("%Y-%m-%d"), "weekday": days.day_of_week + 1})
+    frame["sold"] = np.where(sold, "yes", "no")
+    attributes = {
+        "day": {"type": "date", "min": "2021-01-01", "max": "2021-04-30", "bins": 12},
+        "weekday": [*range(1, 8)],
+        "sold": ["no", "yes"],
+    }
+    domain = {"attributes": attributes, "rules": [{"part": "weekday", "column": "weekday", "of": "day"}]}
+    made = dpmosaic.synthesize(
+        frame, 50.0, key="id", order="day", domain=domain, seed=5, progress=False
+    ).table
+    weekend = pd.to_datetime(made["day"]).dt.day_of_week > 4
+    assert (made["weekday"].astype(int) > 5).equals(weekend)
+    assert (made["sold"][weekend] == "yes").mean() < 0.3
+    assert (made["sold"][~weekend] == "yes").mean() > 0.65

@@ -29,7 +29,7 @@ _SECONDS = {"days": 86_400, "hours": 3600, "minutes": 60}
 _MONTHS = {"years": 12, "months": 1}
 
 
-def elapsed(unit: str, low: Numbers, high: Numbers) -> Numbers:
+def units_between(unit: str, low: Numbers, high: Numbers) -> Numbers:
     """Whole units from one time to another: years, months, hours, minutes that are over; days of a calendar.
 
     Args:
@@ -103,7 +103,7 @@ class Elapsed(Computed):
         if self.of_gaps(domain):
             return np.zeros(len(found), dtype=np.bool_)
         begun, ended = (self._clocks(domain[name], columns[name]) for name in (self.begin, self.end))
-        return np.asarray(np.abs(found - elapsed(self.unit, begun, ended)) > 0.5)
+        return np.asarray(np.abs(found - units_between(self.unit, begun, ended)) > 0.5)
 
     def to_json(self) -> dict[str, Any]:
         """See `Rule.to_json`."""
@@ -116,7 +116,7 @@ class Elapsed(Computed):
             for name in (self.begin, self.end)
         )
         attribute = domain[self.column]
-        found = elapsed(self.unit, begun, ended)
+        found = units_between(self.unit, begun, ended)
         known = ~np.isnan(found) & ~np.isnan(numbers(plain(attribute, values[self.column])))
         return with_numbers(attribute, values[self.column], known, found)
 
@@ -151,8 +151,8 @@ class Elapsed(Computed):
         begun, ended = (
             np.broadcast_to(extent(domain[name])[codes[name]], (*shape, 2)) for name in (self.begin, self.end)
         )
-        least = elapsed(self.unit, begun[..., 1], ended[..., 0])
-        return least, elapsed(self.unit, begun[..., 0], ended[..., 1])
+        least = units_between(self.unit, begun[..., 1], ended[..., 0])
+        return least, units_between(self.unit, begun[..., 0], ended[..., 1])
 
 
 def _times(moments: Numbers, known: Mask) -> NDArray[np.datetime64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -169,6 +169,42 @@ def times_kept(
         codes[lacking] = _draw_codes(np.where(spoken, counts, 0.0), len(lacking), rng)
         rows = Rows({**rows.codes, held.name: codes}, rows.parent, rows.parents)
     return rows, times
+
+
+def rows_exchanged(rows: Rows, wanted: Mapping[str, Codes], moved: Collection[str]) -> Rows:
+    """Rows of which each has some columns of another one of its parent, so that more have what they should.
+
+    Rows that can have all of it from one row do, then those that can have all but the last, and so on; in the
+    order of time, so that each has the columns of a row that is not far.
+
+    Args:
+        rows: the rows, of each parent in order.
+        wanted: columns that are about to be set, and their codes, shape (N,).
+        moved: columns that are exchanged.
+    """
+    found = np.arange(len(rows))
+    open_rows, left = found.copy(), found.copy()
+    for several in range(len(wanted), -1, -1):
+        names = [*wanted][:several]
+        here = np.stack([rows.parent[open_rows], *(wanted[name][open_rows] for name in names)])
+        there = np.stack([rows.parent[left], *(rows.codes[name][left] for name in names)])
+        _, kind = np.unique(np.concatenate([here, there], axis=1), axis=1, return_inverse=True)
+        ours, theirs = map(_count_kinds, np.split(kind, 2))
+        _, at, of = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+        found[open_rows[at]] = left[of]
+        open_rows, left = np.delete(open_rows, at), np.delete(left, of)
+    codes = {name: column[found] if name in moved else column for name, column in rows.codes.items()}
+    return Rows(codes, rows.parent, rows.parents)
+
+
+def _count_kinds(kinds: Codes) -> Codes:
+    """A number for each kind and its first, second, third time, and so on; shape (N,)."""
+    order = np.argsort(kinds, kind="stable")
+    begun = FirstOf.rows(kinds[order])
+    place = np.arange(len(order)) - np.repeat(begun, np.diff(np.append(begun, len(order))))
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = kinds[order] * (len(order) + 1) + place
+    return found
 
 
 def rules_kept(

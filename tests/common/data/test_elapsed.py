@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.rules.elapsed import ELAPSED, elapsed
+from dpmosaic.common.data.rules.elapsed import ELAPSED, units_between
 from dpmosaic.common.data.table import Table, decode_table
 from dpmosaic.common.errors import DataError
 
@@ -50,9 +50,9 @@ def test_units_are_counted_as_people_do(unit):
     ]
     times = [[dt.datetime(1970, 1, 1) + dt.timedelta(seconds=int(one)) for one in side] for side in seconds]
     pairs = [*zip(*times, strict=True), *itertools.product(leap, leap)]
-    found = elapsed(unit, *(microseconds(side) for side in zip(*pairs, strict=True)))
+    found = units_between(unit, *(microseconds(side) for side in zip(*pairs, strict=True)))
     assert found.tolist() == [by_hand(unit, *pair) for pair in pairs]
-    assert np.isnan(elapsed(unit, np.array([np.nan, 0.0]), np.array([0.0, np.nan]))).all()
+    assert np.isnan(units_between(unit, np.array([np.nan, 0.0]), np.array([0.0, np.nan]))).all()
 
 
 @pytest.mark.parametrize("unit", ["years", "months", "days"])

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.domain import Domain
@@ -22,6 +22,7 @@ from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.releasing.likely_map import likely_map, measured_likelihoods, modelled_likelihoods
 from dpmosaic.curator.releasing.obedience import obedient, obeying
 from dpmosaic.simulations.simulate import simulate
+from support import kinds
 
 NAMES = "abcde"
 SIZES = {"a": 3, "b": 2, "c": 4}
@@ -296,3 +297,32 @@ def test_values_of_columns_that_follow_from_one_date_break_no_rule_with_others()
     for name in domain:
         assert (again.column(name) == rows.column(name)).all(), name
     assert len(np.unique(rows.column("weekday"))) == 7
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@given(kinds.domains(most=3), st.data())
+def test_columns_that_follow_keep_to_rules_with_others_in_any_domain(domain, data):
+    form = data.draw(kinds.following(domain)).to_json()
+    form["attributes"]["other"] = ["x", "y", "z"]
+    followed = [rule.get("column", rule.get("steps")) for rule in form["rules"]]
+    for name in followed:
+        attribute = form["attributes"][name]
+        if isinstance(attribute, list):
+            value = data.draw(st.sampled_from([one for one in attribute if one]))
+            form["rules"].append({"impossible": {name: [value], "other": data.draw(categories_of("xyz"))}})
+        if data.draw(st.booleans()):
+            form["rules"].append({"determines": {"from": "other", "to": followed[0]}, "map": {}})
+    try:
+        domain = Domain.from_json(form)
+    except DataError:
+        assume(False)
+    seed = data.draw(st.integers(0, 1000))
+    rng, source = np.random.default_rng(seed), EvenRows(domain)
+    rows = obeying(source.generate(300, rng), domain.rules, source, rng)
+    values = decode_table(rows, rng)
+    for rule, found in zip(domain.rules, broken(domain, values), strict=True):
+        assert not found.any(), rule
+
+
+def categories_of(letters):
+    return st.lists(st.sampled_from([*letters]), min_size=1, max_size=2, unique=True)

@@ -379,9 +379,16 @@ def test_a_part_that_is_missing_with_its_date_is_said_to_be():
     found = some_days()
     gone = RNG.random(N) < 0.1
     cells = np.where(gone, None, found.strftime("%Y-%m-%d"))
-    columns = {"day": (DAYS, cells), "month": (numbers(1, 12), np.where(gone, None, found.month))}
+    quarters = np.where(gone, "", [f"Q{one}" for one in found.quarter])
+    columns = {
+        "day": (DAYS, cells),
+        "month": (numbers(1, 12), np.where(gone, None, found.month)),
+        "quarter": (["", "Q1", "Q2", "Q3", "Q4"], quarters),
+    }
     assert suggested(columns) == [
+        {"part": "quarter", "column": "quarter", "of": "day", "map": {str(k): f"Q{k}" for k in range(1, 5)}},
         {"part": "month", "column": "month", "of": "day"},
+        {"null": "quarter", "when": {"day": [None]}, "only": True},
         {"null": "month", "when": {"day": [None]}, "only": True},
     ]
 
