@@ -21,7 +21,7 @@ from ...common.data.rules.follows import Follows
 from ...common.data.rules.order import Product, Sum
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.plain import plain
-from ...common.data.rules.rule import Computed, in_order
+from ...common.data.rules.rule import Computing, in_order
 from ...common.errors import DataError
 from .functions import (
     LEAST_ROWS,
@@ -123,7 +123,7 @@ def suggested_rules(
     ]
 
 
-def _roots(rules: Sequence[Computed]) -> dict[str, str]:
+def _roots(rules: Sequence[Computing]) -> dict[str, str]:
     """The columns that follow from a single other one, and from which one in the end."""
     found: dict[str, str] = {}
     for rule in in_order(rules):
@@ -394,9 +394,9 @@ def _totals(kind: type[Sum], numbers: Mapping[str, Numbers], domain: Domain) -> 
                 yield rule
 
 
-def _one_of_each(rules: Sequence[Computed]) -> list[Computed]:
+def _one_of_each(rules: Sequence[Computing]) -> list[Computing]:
     """The first rule that computes each column, without those that compute one from itself."""
-    kept: list[Computed] = []
+    kept: list[Computing] = []
     for rule in rules:
         with suppress(DataError):
             in_order([*kept, rule])

@@ -13,7 +13,7 @@ from ..attributes.clock import Clock
 from ..attributes.dates import GapAttribute, TimeAttribute
 from ..attributes.granularity import Granularity
 from .plain import extent, nearest_codes, numbers, plain, plain_dates, with_numbers
-from .rule import Codes, Computed, Mask, check_columns
+from .rule import Codes, Computing, Mask, check_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def units_between(unit: str, low: Numbers, high: Numbers) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Elapsed(Computed):
+class Elapsed(Computing):
     """A column that is the time from one date to another; rows with a missing value are left out.
 
     In a domain file: `{"years": "age", "from": "born", "to": "admitted"}`, or months, days, hours or minutes.
@@ -70,7 +70,7 @@ class Elapsed(Computed):
 
     @property
     def result(self) -> str:
-        """See `Computed`."""
+        """See `Computing`."""
         return self.column
 
     def check(self, domain: Domain) -> None:
@@ -110,7 +110,7 @@ class Elapsed(Computed):
         return {self.unit: self.column, "from": self.begin, "to": self.end}
 
     def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """See `Computed`."""
+        """See `Computing`."""
         begun, ended = (
             self._clocks(domain[name], plain_dates(domain[name], values[name]))
             for name in (self.begin, self.end)

@@ -20,7 +20,7 @@ from ..attributes.moments import Times
 from ..attributes.numeric import NumericAttribute
 from .pieces import Targets, number_in, places_of, targets_of
 from .plain import absent_codes, plain, plain_dates, texts, with_numbers
-from .rule import Codes, Computed, Mask, Rule, check_columns
+from .rule import Codes, Computing, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +63,7 @@ def part_of(part: str, times: Times) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Follows(Computed):
+class Follows(Computing):
     """A column that is a function of another one of numbers or dates; missing values are left out.
 
     Attributes:
@@ -81,12 +81,12 @@ class Follows(Computed):
 
     @property
     def result(self) -> str:
-        """See `Computed`."""
+        """See `Computing`."""
         return self.column
 
     @property
     def agrees(self) -> bool:
-        """See `Computed`."""
+        """See `Computing`."""
         return True
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Follows(Computed):
         return {self.column: changed}
 
     def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """See `Computed`; a value that the column does not hold is left out."""
+        """See `Computing`; a value that the column does not hold is left out."""
         attribute, found = domain[self.column], values[self.column]
         places, known = places_of(domain[self.of], plain_dates(domain[self.of], values[self.of]))
         now = plain(attribute, found)

@@ -22,7 +22,7 @@ from .plain import (
     unit_of,
     with_numbers,
 )
-from .rule import Codes, Computed, Mask, Rule, check_columns
+from .rule import Codes, Computing, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class AtMost(Rule):
 
 
 @dataclass(frozen=True)
-class Sum(Computed):
+class Sum(Computing):
     """A column that is the sum of others; it is computed from them. Rows with a missing value are left out.
 
     In a domain file: `{"sum": "total", "of": ["part", "rest"]}`; a part may be a number too, as 1900 in
@@ -128,7 +128,7 @@ class Sum(Computed):
         )
 
     def compute(self, domain: Domain, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """See `Computed`."""
+        """See `Computing`."""
         found = {name: plain(domain[name], values[name]) for name in self.columns}
         total = self.of_parts(self.parts_in(found))
         known = ~np.isnan(total) & ~np.isnan(numbers(found[self.total]))

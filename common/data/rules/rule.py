@@ -108,7 +108,7 @@ class Rule(ABC):
         return {}
 
 
-class Computed(Rule):
+class Computing(Rule):
     """A rule by which one column is computed from the others."""
 
     @property
@@ -163,21 +163,21 @@ def check_columns(domain: Domain, columns: Clique, least: int) -> None:
         )
 
 
-def in_order(rules: Iterable[Rule]) -> list[Computed]:
+def in_order(rules: Iterable[Rule]) -> list[Computing]:
     """The rules that compute a column, the first one of each, those of what others are computed from first.
 
     Raises:
         DataError: a column is computed by two rules that cannot be obeyed together, or from itself.
     """
-    first: dict[str, Computed] = {}
-    for rule in (rule for rule in rules if isinstance(rule, Computed)):
+    first: dict[str, Computing] = {}
+    for rule in (rule for rule in rules if isinstance(rule, Computing)):
         before = first.setdefault(rule.result, rule)
         if before is not rule and not (before.agrees and rule.agrees):
             raise DataError(
                 f"rules: expected one rule that computes {rule.result!r}, got several, which rows could "
                 "hardly obey together; leave all but one out"
             )
-    left, found = {rule: name for name, rule in first.items()}, list[Computed]()
+    left, found = {rule: name for name, rule in first.items()}, list[Computing]()
     while left:
         ready = [rule for rule in left if not {*left.values()}.intersection(rule.sources)]
         if not ready:
