@@ -34,6 +34,7 @@ def as_name(column: str) -> str:
 def _reserved_words() -> frozenset[str]:
     """The words that are no names."""
     with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
         found = connection.execute(
             "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         ).fetchall()
