@@ -277,6 +277,7 @@ def test_more_rows_of_one_table_follow_too(stays_of_one_table, where):
         ("stays", WHOLE | {"computed": "day"}, "expected a number"),
         ("codes", WHOLE | {"computed": "count(stays)"}, "a table below, .* got stays"),
         ("patients", WHOLE | {"computed": "new + 1"}, "it needs itself"),
+        ("stays", DAY | {"computed": "id"}, "expected a date or a time"),
         ("patients", WHOLE | {"computed": ""}, "expected as computed an SQL expression"),
         ("patients", WHOLE | {"computed": 3}, "expected as computed an SQL"),
         ("patients", {"type": "codes", "n": 2, "measured": True}, "expected as computed an SQL"),

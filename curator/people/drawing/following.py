@@ -40,11 +40,14 @@ def check_following(family: Family, domains: Mapping[str, Domain]) -> None:
     """
     formulas = _formulas(family, domains)
     rows = np.arange(TRIED_ROWS)
-    tried = {name: _values_to_try(domain) for name, domain in domains.items()} if formulas else {}
+    tried = {name: _values_to_try(family, name, domain) for name, domain in domains.items() if formulas}
     for one in family.tables[1:]:
         # A parent that is not released itself is so with its rows.
         if one.name in tried and not family[one.parent].columns:
             tried[one.name] = {**tried.get(one.parent, {}), **tried[one.name]}
+        if one.name in tried:
+            repeated = ((column, tried.get(above, {}).get(of)) for column, (above, of) in one.repeats.items())
+            tried[one.name] |= {column: cells for column, cells in repeated if cells is not None}
     for table, column in in_order_of_need(formulas):
         formula = formulas[table, column]
         if all(name in tried.get(of or table, {}) for of, name in formula.needs if name):
@@ -95,7 +98,8 @@ def _formulas(family: Family, domains: Mapping[str, Domain]) -> dict[tuple[str, 
     return found
 
 
-def _values_to_try(domain: Domain) -> dict[str, pd.Series]:
+def _values_to_try(family: Family, name: str, domain: Domain) -> dict[str, pd.Series]:
     """Typed values of the columns of a table, to try expressions with."""
+    keys = {column: pd.Series(one.draw(TRIED_ROWS)) for column, one in family.key_columns(name).items()}
     values = tried_values(domain, TRIED_ROWS)
-    return {name: typed_column(domain, name, cells) for name, cells in values.items()}
+    return keys | {column: typed_column(domain, column, cells) for column, cells in values.items()}

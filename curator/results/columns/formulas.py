@@ -103,6 +103,8 @@ class Names:
     own: Collection[str]
     above: Mapping[str, Collection[str]] = field(default_factory=dict)
     below: Mapping[str, Collection[str]] = field(default_factory=dict)
+    alone: bool = False
+    """Whether no row has others beside it, of the same parent."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,11 @@ class Formula:
             raise DataError(
                 f"{self.where}: expected an expression of columns, got {refused.sql('duckdb')!r}; write "
                 "functions of rows below as sum(table.column) or count(table)"
+            )
+        if self.names.alone and tree.find(exp.Window, *_ORDERED):
+            raise DataError(
+                f"{self.where}: computed: expected an expression of one row, since rows of this table stand "
+                "beside no others, got one of several; leave it out, or state a key"
             )
         for function in tree.find_all(exp.Func):
             name = function.name if isinstance(function, exp.Anonymous) else function.sql_name()
@@ -338,7 +345,7 @@ def with_followers(domain: Domain, values: Mapping[str, NDArray[Any]], rows: int
 
 def formulas_of(domain: Domain) -> dict[tuple[str, str], Formula]:
     """The expressions of the columns of one table that are computed, by table (of no name) and column."""
-    names = Names((*domain.names, *(one.name for one in domain.followers)))
+    names = Names((*domain.names, *(one.name for one in domain.followers)), alone=True)
     return {("", one.name): Formula(f"attribute {one.name!r}", one, names) for one in domain.followers}
 
 

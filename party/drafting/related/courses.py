@@ -71,6 +71,13 @@ class Related:
         places = np.lexsort((*keys, self.parent))
         return Related(self.parent[places], {name: found[places] for name, found in self.cells.items()})
 
+    def first_rows(self, count: int) -> Related:
+        """About so many rows, of each row above all or none."""
+        if len(self.parent) <= count:
+            return self
+        end = int(np.searchsorted(self.parent, self.parent[count]))
+        return Related(self.parent[:end], {name: found[:end] for name, found in self.cells.items()})
+
     def share_of_equals(self, name: str) -> float:
         """The share of neighbouring rows of one row above that have the same cell in a column."""
         cells = self.cells[name]

@@ -29,7 +29,7 @@ from .drafted import Drafted
 from .links import Kinship
 from .rules_as_formulas import with_what_follows
 
-_SAMPLE = 100_000
+_SAMPLE = 20_000
 """Expressions are looked for in about so many rows."""
 
 _AGREEING = 0.999
@@ -176,6 +176,7 @@ def computed_of_people(draft: Draft, rows: Related, order: str) -> dict[str, Any
         rows: of it, those of one person beside each other, in order.
         order: see `from_neighbours`.
     """
+    rows = rows.first_rows(_SAMPLE)
     seen = Seen.of(attributes_of(draft.entries), rows.cells)
     first = np.flatnonzero(np.diff(rows.parent, prepend=-1))
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
@@ -218,7 +219,10 @@ def computed_entries(
                 continue
             numbers, is_date = seen.numbers[one.column], one.column in seen.dates
             entry = _plain_entry(draft.entries[one.column], numbers, is_date)
-            computed[one.column] = {**entry, "computed": one.formula}
+            # Without rows below a sum is nothing, where the column always holds something.
+            adds_up = one.formula.startswith("sum(") and one.needs[0][0] and not entry.get("nullable", True)
+            formula = f"coalesce({one.formula}, 0)" if adds_up else one.formula
+            computed[one.column] = {**entry, "computed": formula}
     alone = {name: entry for name, entry in computed.items() if "measured" not in entry}
     followed = with_what_follows(draft.entries, draft.suggested_rules, alone)
     return (computed | followed) if len(followed) < len(attributes) else computed
@@ -251,7 +255,7 @@ def _candidates(
     for child in (one for one in drafts.values() if one.parent == table.name and one.draft is not None):
         assert child.belongs is not None
         link, held = child.belongs, [*child.attributes]
-        below = Related.of(sources[child.name], link.foreign, held)
+        below = Related.of(sources[child.name], link.foreign, held).first_rows(_SAMPLE)
         first = np.flatnonzero(np.diff(below.parent, prepend=-1))
         rows = Rows.of(source, {link.key, *names})
         with rows.connection:
@@ -263,7 +267,7 @@ def _candidates(
         return
     order = table.dates.get(table.order)
     related = Related.of(source, table.belongs.foreign, [*names, *table.counts])
-    related = related.in_order(order, next(iter(table.counts), ""))
+    related = related.in_order(order, next(iter(table.counts), "")).first_rows(_SAMPLE)
     own, above = Seen.of(table.attributes, related.cells), dict[str, Seen]()
     keys, link = related.cells[table.belongs.foreign], table.belongs
     for name in kinship.above(table.name):

@@ -40,6 +40,7 @@ def tables(seed=0):
     visits["total"] = visits["visit"].map(by_visit.sum()).round(2)
     visits["dearest"] = visits["visit"].map(by_visit.max())
     people["visits"] = people["person id"].map(by_person.size()).fillna(0).astype(int)
+    people["paid"] = people["person id"].map(by_person["paid"].sum()).fillna(0)
     people["first"] = people["person id"].map(by_person["begin"].min())
     people["last"] = people["person id"].map(by_person["begin"].max())
     people["mean days"] = people["person id"].map(by_person["days"].mean()).round(3)
@@ -68,6 +69,7 @@ def computed(folder):
 FOUND = {
     "people": {
         "visits": "count(visits)",
+        "paid": "coalesce(sum(visits.paid), 0)",
         "first": "min(visits.begin)",
         "last": "max(visits.begin)",
         "mean days": "avg(visits.days)",
