@@ -90,11 +90,12 @@ class Seen:
 
     def at(self, places: NDArray[np.integer]) -> Seen:
         """Some of the rows; -1 stands for none."""
-        some = {
-            name: np.where(places < 0, np.nan, held[places]) if len(held) else np.full(len(places), np.nan)
-            for name, held in self.numbers.items()
-        }
-        return Seen(some, self.dates, self.units)
+        return Seen({name: self.number_at(name, places) for name in self.numbers}, self.dates, self.units)
+
+    def number_at(self, name: str, places: NDArray[np.integer]) -> Numbers:
+        """A column in some of the rows; -1 stands for none."""
+        held = self.numbers[name]
+        return np.where(places < 0, np.nan, held[places]) if len(held) else np.full(len(places), np.nan)
 
     def is_seen(self, name: str, found: Numbers, telling: NDArray[np.bool_] | None = None) -> bool:
         """Whether a column is what an expression gives, in nearly all rows, and not by chance.
@@ -377,13 +378,13 @@ def from_neighbours(own: Seen, parent: NDArray[np.int64], order: str) -> Iterato
                 yield Following(name, text, (("", of),))
         for places, function, steps in ((before, "lag", (0,)), (after, "lead", (0, 1))):
             for days in steps if name in own.dates else (0,):
-                there = own.at(places).numbers[of] - days * _DAY_US
+                there = own.number_at(of, places) - days * _DAY_US
                 text = f"{function}({quoted})" + (f" - {days}" if days else "")
                 ended, found, measured = _with_ends(own, name, there, places < 0, text, of)
                 if own.is_seen(name, found, places >= 0):
                     yield Following(name, ended, (("", of),), measured)
     if order:
-        gaps = (own.numbers[order] - own.at(before).numbers[order]) / _DAY_US
+        gaps = (own.numbers[order] - own.number_at(order, before)) / _DAY_US
         text = f"date_diff('day', lag({as_name(order)}), {as_name(order)})"
         for name in own.numbers:
             if name not in own.dates:
