@@ -336,9 +336,13 @@ def _table_of(outputs: Mapping[str, str], name: str = "") -> tuple[str, str]:
 
 
 def _column(domain: Domain | None, name: str) -> Column:
-    if domain is None or name not in domain:
+    attribute = None if domain is None else domain.description_of(name)
+    if domain is None or attribute is None:
         return Column(name, "text")
-    return column_of(domain[name])
+    column = column_of(attribute)
+    # What is computed keeps to no bounds and no list.
+    free = any(one.name == name for one in domain.followers)
+    return Column(name, column.kind, missing=True) if free else column
 
 
 def column_of(attribute: Attribute) -> Column:

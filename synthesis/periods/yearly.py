@@ -109,6 +109,11 @@ class Yearly:
             raise DataError(
                 f"domain: expected the order {order!r} among its attributes, found it missing; add it"
             )
+        if followers := domains[ROWS].followers:
+            raise DataError(
+                f"domain: expected no column that is computed in releases that share a promise, got "
+                f"{followers[0].name!r}; take its expression out, or compute it from the released table"
+            )
         check_order(domains[ROWS][order])
         own = domain_of_rows(domains[ROWS], order)
         steps = Steps(domains[ROWS][order])

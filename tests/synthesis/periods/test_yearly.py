@@ -299,6 +299,10 @@ REFUSED = {
     "a year that was released": ({"until": 2022}, "until: expected a value"),
     "a year outside the domain": ({"until": 2040}, "until: expected a value"),
     "a text as a year": ({"until": "soon"}, "until: expected a value"),
+    "a column that is computed": (
+        {"domain": {**DOMAIN, "net": {**DOMAIN["pay"], "computed": "pay - 1"}}},
+        "no column that is computed",
+    ),
     "no order": ({"order": None}, "order and domain: expected both"),
     "no domain": ({"domain": None}, "order and domain: expected both"),
     "an order that is missing": ({"order": "month"}, "'month'"),
