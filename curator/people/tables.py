@@ -77,8 +77,9 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
     before = dict.fromkeys((table.name for table in family.tables), 0)
     for part in parts_of(family, rows, stream):
         values = with_followers(family, part.rows, _columns(family, part, before))
+        for name, cells_of_table in values.items():
+            cells_of_table |= _repeats_above(family, family[name], part.rows, values)
         for name in [*values]:
-            values[name] |= _repeats_above(family, family[name], part.rows, values)
             frame = shown_as_real(family, family[name], values.pop(name))
             columns = found.setdefault(name, {str(one): [] for one in frame.columns})
             for one, cells in frame.items():

@@ -61,6 +61,15 @@ def test_synthetic_rows_follow_in_every_table_and_nothing_of_them_is_counted():
 
 
 @pytest.mark.slow
+def test_rows_below_may_repeat_them():
+    data = patients()
+    data["stays"]["age"] = data["codes"]["age of stay"] = 0
+    made = release(data, domain=WITH_COMPUTED, repeats={"codes": {"age of stay": "stays.age"}}).tables
+    ages = made["stays"].set_index("stay")["age"]
+    assert (made["codes"]["age of stay"] == made["codes"]["stay"].map(ages)).all()
+
+
+@pytest.mark.slow
 def test_they_stand_where_the_real_table_has_them_and_what_it_holds_there_is_not_read():
     data = patients()
     data["stays"].insert(1, "age", "anything")
