@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute, bins_of, numbers_of_units, with_name
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Identifier
+from ...common.data.attributes.unmodelled import WHOLE_NUMBERS, Computed, Identifier
 from ...common.data.domain import Domain
 from ...common.data.related.steps import FIRST, NONE, Steps
 from ...common.data.rules.condition import Condition
@@ -155,6 +155,14 @@ class Family:
         for column, (above, of) in self[name].repeats.items():
             shown = (one for one in self.shown_attributes(above) if one.name == of)
             yield from (with_name(one, column) for one in shown)
+
+    def repeated_followers(self, name: str) -> Iterator[Computed]:
+        """The columns of a table that repeat one of the row above that is computed."""
+        for column, (above, of) in self[name].repeats.items():
+            domain = self[above].domain
+            for one in () if domain is None else domain.followers:
+                if one.name == of and not one.measured:
+                    yield replace(one, attribute=with_name(one.attribute, column))
 
     def summarised_columns(self, name: str) -> dict[str, Attribute]:
         """The columns of a table of which summaries can speak by codes: all but ends."""

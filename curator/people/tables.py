@@ -369,7 +369,8 @@ def released_domain(family: Family, table: Kin) -> Domain | None:
     for one in held:
         attributes += family.shown_attributes(one.name)
         unmodelled += [] if one.domain is None else one.domain.unmodelled
-    return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
+        unmodelled += family.repeated_followers(one.name)
+    return Domain(tuple(attributes), tuple(unmodelled)) if attributes or unmodelled else None
 
 
 def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
