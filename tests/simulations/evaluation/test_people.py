@@ -95,7 +95,7 @@ def test_curves_of_people_are_followed_by_groups(same):
 
 
 @pytest.fixture(scope="module")
-def rules_by_source():
+def followed():
     """People who are followed up to a time, half of them without rows, and a release with little noise."""
     number = np.arange(600)
     real = {
