@@ -29,7 +29,7 @@ from .drafted import Drafted
 from .links import Kinship
 from .rules_as_formulas import with_what_follows
 
-_SAMPLE = 20_000
+_ROWS_SEEN = 20_000
 """Expressions are looked for in about so many rows."""
 
 _AGREEING = 0.999
@@ -177,7 +177,7 @@ def computed_of_people(draft: Draft, rows: Related, order: str) -> dict[str, Any
         rows: of it, those of one person beside each other, in order.
         order: see `from_neighbours`.
     """
-    rows = rows.first_rows(_SAMPLE)
+    rows = rows.first_rows(_ROWS_SEEN)
     seen = Seen.of(attributes_of(draft.entries), rows.cells)
     first = np.flatnonzero(np.diff(rows.parent, prepend=-1))
     same = {name: held for name, held in seen.numbers.items() if _is_one_of_each(held, first, rows.parent)}
@@ -256,7 +256,7 @@ def _candidates(
     for child in (one for one in drafts.values() if one.parent == table.name and one.draft is not None):
         assert child.belongs is not None
         link, held = child.belongs, [*child.attributes]
-        below = Related.of(sources[child.name], link.foreign, held).first_rows(_SAMPLE)
+        below = Related.of(sources[child.name], link.foreign, held).first_rows(_ROWS_SEEN)
         first = np.flatnonzero(np.diff(below.parent, prepend=-1))
         rows = Rows.of(source, {link.key, *names})
         with rows.connection:
@@ -268,7 +268,7 @@ def _candidates(
         return
     order = table.dates.get(table.order)
     related = Related.of(source, table.belongs.foreign, [*names, *table.counts])
-    related = related.in_order(order, next(iter(table.counts), "")).first_rows(_SAMPLE)
+    related = related.in_order(order, next(iter(table.counts), "")).first_rows(_ROWS_SEEN)
     own, above = Seen.of(table.attributes, related.cells), dict[str, Seen]()
     keys, link = related.cells[table.belongs.foreign], table.belongs
     for name in kinship.above(table.name):
