@@ -32,7 +32,7 @@ from .related.stated import (
     notes_on_bounds,
     with_bounds,
     with_courses,
-    with_ends,
+    with_end_summaries,
     with_pairs,
     with_series,
     with_summaries,
@@ -93,7 +93,7 @@ def release_people(
     series = _series(stated, isinstance(data, Mapping))
     tables = with_series(with_pairs(tables, stated.pairs), series, domains)
     if stated.sharing is None:
-        tables = with_ends(tables, domains)
+        tables = with_end_summaries(tables, domains)
     named = {
         "version of dpmosaic": __version__,
         "epsilon and delta": repr(asked.budget),

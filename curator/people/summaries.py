@@ -298,7 +298,7 @@ def summary_of(name: str, stated: Mapping[str, Any]) -> Summary:
     return kind(name, stated["column"], _texts(stated.get("values", ())))
 
 
-def ends_of(table: str, domain: Domain | None) -> tuple[Summary, ...]:
+def end_summaries(table: str, domain: Domain | None) -> tuple[Summary, ...]:
     """What the first or last rows of parents hold in columns that all others have from their neighbour.
 
     The parent knows it, and no table shows it.

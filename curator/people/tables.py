@@ -157,7 +157,7 @@ def _columns(family: Family, part: Part, before: Mapping[str, int]) -> dict[str,
 def _repeats_above(
     family: Family, table: Kin, rows: Mapping[str, Rows], found: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Any]]:
-    """The columns of a table that repeat what the row above is, as far as the release holds it.
+    """The columns of a table, not yet there, that repeat what the row above is, if the release holds it.
 
     Args:
         family: the tables.
@@ -166,7 +166,7 @@ def _repeats_above(
         found: the columns of the tables above it.
     """
     for column, (above, of) in table.repeats.items():
-        if of in found.get(above, {}):
+        if of in found.get(above, {}) and column not in found.get(table.name, {}):
             at = lineage(family, table.name, above, rows)
             yield column, pd.Series(found[above][of]).take(at).reset_index(drop=True)
 

@@ -16,7 +16,7 @@ from ...common.errors import DataError
 from ...common.protocols.related import KnownColumn, Way
 from ..people.kin import Kin
 from ..people.shape import Column
-from ..people.summaries import Summary, TimeTo, ends_of, none_of, summary_of
+from ..people.summaries import Summary, TimeTo, end_summaries, none_of, summary_of
 from ..releasing.planning.tables import PlannedTable
 
 _WAYS = {
@@ -38,7 +38,7 @@ def summaries_of(table: PlannedTable) -> tuple[Summary, ...]:
     found = tuple(summary_of(name, stated) for name, stated in table.summaries.items())
     for summary in found:
         _check_summary(table, summary)
-    return (*found, *ends_of(table.name, table.domain)) if table.parent and table.order else found
+    return (*found, *end_summaries(table.name, table.domain)) if table.parent and table.order else found
 
 
 def stated_summary(

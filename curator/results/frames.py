@@ -9,9 +9,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ...common.data.domain import Domain
-from ...common.data.gaps import with_times
 from ...common.data.table import Table
-from .columns.typed import typed_values
+from .columns.typed import typed_values, values_of_codes
 from .row_values import Values, decode_rows
 
 
@@ -37,10 +36,7 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
         columns: names of the columns, in order.
     """
     # Each value once: from rows without a value, or without any text, types could not be told.
-    rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
+    rows = max(domain.sizes, default=1)
     values: Values = {column.name: column.draw(1).repeat(rows) for column in domain.identifiers}
-    for attribute in (*domain.attributes, *(one.attribute for one in domain.followers)):
-        values[attribute.name] = attribute.decode(np.arange(rows) % attribute.size, rng)
-    return pa.Schema.from_pandas(
-        typed_values(domain, with_times(domain, values), columns), preserve_index=False
-    )
+    values |= values_of_codes(domain, rows)
+    return pa.Schema.from_pandas(typed_values(domain, values, columns), preserve_index=False)

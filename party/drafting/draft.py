@@ -237,6 +237,11 @@ def attributes_of(entries: Mapping[str, Any]) -> dict[str, Attribute]:
     return {one.name: one for one in held if isinstance(one, Attribute)}
 
 
+def unheld(entries: Mapping[str, Any]) -> set[str]:
+    """Those of some columns that are computed which no model holds as well."""
+    return {name for name, entry in entries.items() if "measured" not in entry}
+
+
 def as_object(entry: Any) -> dict[str, Any]:
     """An entry as an object."""
     if isinstance(entry, Mapping):

@@ -58,7 +58,7 @@ def one_row_of_each(tables: Mapping[str, Raw], name: str, rng: np.random.Generat
 
 def _check_names(family: Family, raw: Raw, children: Sequence[Raw]) -> None:
     """Refuses columns that the release makes itself."""
-    said = (one.name for child in children for one in (*child.summaries, *child.ends))
+    said = (one.name for child in children for one in (*child.summaries, *child.end_summaries))
     made = [*family.numbers(raw.name), *said]
     for child in children:
         if child.order:
@@ -91,7 +91,7 @@ def _kin(raw: Raw, tables: Sequence[Raw], domain: Domain | None) -> Kin:
         ordered=raw.order is not None,
         columns=(*raw.columns, *said) if raw.columns else (),
         storage=raw.storage,
-        summaries=(*raw.summaries, *raw.ends),
+        summaries=(*raw.summaries, *raw.end_summaries),
         within=raw.within,
         near=raw.near,
         same=raw.same,

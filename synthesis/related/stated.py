@@ -16,7 +16,7 @@ from ...common.data.related.series import check_series
 from ...common.errors import DataError
 from ...common.forms.nearest import hint
 from ...curator.people.shape import names_above
-from ...curator.people.summaries import FirstOf, LastOf, TimeTo, ends_of, summary_of
+from ...curator.people.summaries import FirstOf, LastOf, TimeTo, end_summaries, summary_of
 from .frames import ROWS
 from .keyed import PEOPLE
 from .order import holds_numbers
@@ -55,12 +55,12 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
     return tuple(named.get(raw.name, raw) for raw in tables)
 
 
-def with_ends(tables: tuple[Raw, ...], domains: Mapping[str, Domain]) -> tuple[Raw, ...]:
-    """The tables with what parents know of the first and last of their rows (`summaries.ends_of`)."""
+def with_end_summaries(tables: tuple[Raw, ...], domains: Mapping[str, Domain]) -> tuple[Raw, ...]:
+    """The tables with what parents know of the first and last of their rows (`summaries.end_summaries`)."""
     return tuple(
         raw
         if not raw.owner or raw.order is None
-        else replace(raw, ends=ends_of(raw.name, domains.get(raw.name)))
+        else replace(raw, end_summaries=end_summaries(raw.name, domains.get(raw.name)))
         for raw in tables
     )
 

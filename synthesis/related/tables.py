@@ -104,7 +104,7 @@ class Raw:
         order: column by which rows of a parent are in order; empty for the order of the table, and None if
             their order means nothing.
         summaries: what a row of the parent says of its rows.
-        ends: what it knows of the first or last one, and does not show.
+        end_summaries: what it knows of the first or last one, and does not show.
         within: columns of the parent between which the order lies; empty for no bound.
         near: column of the parent from which first rows are counted, before or after it; empty for none.
         series: column that says which rows of a parent are one series; empty for all of them.
@@ -131,7 +131,7 @@ class Raw:
     foreign: str = ""
     order: str | None = None
     summaries: tuple[Summary, ...] = ()
-    ends: tuple[Summary, ...] = ()
+    end_summaries: tuple[Summary, ...] = ()
     within: tuple[str, str] = ("", "")
     near: str = ""
     series: str = ""

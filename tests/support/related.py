@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 import dpmosaic
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
 RELATIONS = {"stays": {"id": "patients"}, "codes": {"stay": "stays"}}
 ORDER = {"stays": "day"}
@@ -41,6 +42,13 @@ def patients(people=400, seed=1, heaviest=6):
         }
     )
     return {"patients": root, "stays": stays, "codes": codes}
+
+
+def saved_and_loaded(made, folder, table_format):
+    """A release of related tables, written in a format and read again."""
+    folder.mkdir()
+    made.write(folder, TableFile(TableFormat(table_format)))
+    return dpmosaic.load_people(folder)
 
 
 def release(data=None, epsilon=2.0, **options):

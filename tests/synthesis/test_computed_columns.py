@@ -9,9 +9,8 @@ import pytest
 import dpmosaic
 from dpmosaic import Holders, simulate_people
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from dpmosaic.simulations.stopping import counted_spending
-from support.related import DOMAINS, ORDER, RELATIONS, patients, release
+from support.related import DOMAINS, ORDER, RELATIONS, patients, release, saved_and_loaded
 
 WHOLE = {"type": "numeric", "min": 0, "max": 200, "bins": "auto", "integer": True}
 DAY = DOMAINS["stays"]["day"]
@@ -84,9 +83,7 @@ def test_they_stand_where_the_real_table_has_them_and_what_it_holds_there_is_not
 @pytest.mark.parametrize("table_format", ["csv", "parquet", "xlsx"])
 def test_a_saved_release_is_read_as_it_was(tmp_path, table_format):
     made = release(domain=WITH_COMPUTED)
-    (tmp_path / "out").mkdir()
-    made.write(tmp_path / "out", TableFile(TableFormat(table_format)))
-    loaded = dpmosaic.load_people(tmp_path / "out")
+    loaded = saved_and_loaded(made, tmp_path / "out", table_format)
     for name, rows in made.tables.items():
         pd.testing.assert_frame_equal(loaded.tables[name], rows)
     follows(loaded.generate(50))

@@ -7,8 +7,7 @@ import pytest
 import dpmosaic
 from dpmosaic import Holders, simulate_people
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.results.table_format import TableFile, TableFormat
-from support.related import DOMAINS, ORDER, RELATIONS, patients, release
+from support.related import DOMAINS, ORDER, RELATIONS, patients, release, saved_and_loaded
 
 REPEATS = {
     "stays": {"gender": "patients.sex"},
@@ -74,9 +73,7 @@ def test_a_saved_release_is_read_as_it_was(tmp_path, table_format):
     # As in a file: how days are written, a file says.
     data["stays"] = data["stays"].assign(day=data["stays"]["day"].astype(str))
     made = release(data, **STATED)
-    (tmp_path / "out").mkdir()
-    made.write(tmp_path / "out", TableFile(TableFormat(table_format)))
-    loaded = dpmosaic.load_people(tmp_path / "out")
+    loaded = saved_and_loaded(made, tmp_path / "out", table_format)
     for name, rows in made.tables.items():
         pd.testing.assert_frame_equal(loaded.tables[name], rows)
     follows(loaded.generate(50))

@@ -18,9 +18,8 @@ from ...results.columns.formulas import (
     Place,
     Surroundings,
     in_order_of_need,
-    tried_values,
 )
-from ...results.columns.typed import typed_column
+from ...results.columns.typed import typed_column, values_of_codes
 from ..rows import lineage
 from ..shape import Family
 
@@ -101,5 +100,5 @@ def _formulas(family: Family, domains: Mapping[str, Domain]) -> dict[tuple[str, 
 def _values_to_try(family: Family, name: str, domain: Domain) -> dict[str, pd.Series]:
     """Typed values of the columns of a table, to try expressions with."""
     keys = {column: pd.Series(one.draw(TRIED_ROWS)) for column, one in family.key_columns(name).items()}
-    values = tried_values(domain, TRIED_ROWS)
+    values = values_of_codes(domain, TRIED_ROWS)
     return keys | {column: typed_column(domain, column, cells) for column, cells in values.items()}

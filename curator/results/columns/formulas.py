@@ -7,7 +7,7 @@ and `row_number`, and others with `OVER ()`, are about the rows of one parent, i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -25,13 +25,12 @@ from ....common.data.attributes.dates import TimeAttribute
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.attributes.unmodelled import Computed
 from ....common.data.domain import Domain
-from ....common.data.gaps import with_times
 from ....common.data.rules.plain import nearest_unit
 from ....common.data.values import text_of
 from ....common.errors import DataError
 from ....common.forms.nearest import hint
 from ..raw_frames import value_of_follower
-from .typed import typed_column
+from .typed import typed_column, values_of_codes
 
 _LONGEST_FORMULA = 10_000
 """Characters of the longest expression."""
@@ -257,7 +256,7 @@ class _Statement:
         window.set("partition_by", [exp.column("parent")])
         if window.args.get("spec") is not None or isinstance(window.this, _ORDERED):
             window.set("order", exp.Order(expressions=[exp.Ordered(this=exp.column("row"), desc=False)]))
-        self._rename(window, kept=("parent", "row"))
+        self._rename(window)
         name = f"w{len(self._windows)}"
         self._windows.append(f"{window.sql('duckdb')} AS {name}")
         return exp.column(name, table="own")
@@ -288,7 +287,7 @@ class _Statement:
         counts = isinstance(function.this if isinstance(function, exp.Filter) else function, exp.Count)
         return exp.func("coalesce", value, exp.Literal.number(0)) if counts else value
 
-    def _rename(self, tree: exp.Expr, kept: Sequence[str] = ()) -> None:
+    def _rename(self, tree: exp.Expr) -> None:
         """Gives the columns of own rows and of those above names of their own."""
         for column in [*tree.find_all(exp.Column)]:
             if not column.this.args.get("quoted"):
@@ -362,15 +361,7 @@ def check_followers(domain: Domain) -> None:
         DataError: one cannot.
     """
     if domain.followers:
-        with_followers(domain, tried_values(domain, TRIED_ROWS), TRIED_ROWS)
-
-
-def tried_values(domain: Domain, rows: int) -> dict[str, NDArray[Any]]:
-    """Values of the columns of a domain, of which each code comes in turn, shape (rows,) each."""
-    rng = np.random.default_rng(0)
-    columns = (*domain.attributes, *(one.attribute for one in domain.followers))
-    values = {one.name: one.decode(np.arange(rows) % one.size, rng) for one in columns}
-    return with_times(domain, values)
+        with_followers(domain, values_of_codes(domain, TRIED_ROWS), TRIED_ROWS)
 
 
 def _functions_of_rows(tree: exp.Expr) -> Iterator[exp.Expr]:

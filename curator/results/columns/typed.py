@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ....common.data.attributes.dates import TimeAttribute
 from ....common.data.attributes.moments import Moments
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.domain import Domain
+from ....common.data.gaps import with_times
 from ....common.data.values import text_of
 
 
@@ -53,6 +55,13 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)
     return pd.Series(values)
+
+
+def values_of_codes(domain: Domain, rows: int) -> dict[str, NDArray[Any]]:
+    """Decoded values of the columns of a domain, of which each code comes in turn, shape (rows,) each."""
+    rng = np.random.default_rng(0)
+    columns = (*domain.attributes, *(one.attribute for one in domain.followers))
+    return with_times(domain, {one.name: one.decode(np.arange(rows) % one.size, rng) for one in columns})
 
 
 def _times(moments: Moments, values: NDArray[Any]) -> pd.Series:

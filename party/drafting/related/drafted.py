@@ -12,7 +12,7 @@ from ....common.data.attributes.attribute import Attribute
 from ....common.data.attributes.dates import BinnedTimes
 from ....common.data.attributes.numeric import NumericAttribute
 from ....common.forms.toml_file import as_toml, section_of, toml_key
-from ..draft import Draft, attributes_of
+from ..draft import Draft, attributes_of, unheld
 from ..following import NOWHERE, Around, dates_of
 from ..inference import CONSTANT
 from ..known import are_times
@@ -151,7 +151,7 @@ class Drafted:
             return self
         assert self.draft is not None
         draft = self.draft.with_entries(entries)
-        gone = {name for name, entry in entries.items() if "measured" not in entry}
+        gone = unheld(entries)
         same, rising, once = (
             tuple(one for one in named if one not in gone) for named in (self.same, self.rising, self.once)
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,11 +19,12 @@ from ....common.data.attributes.categorical import CategoricalAttribute, CodedAt
 from ....common.data.attributes.clock import Clock
 from ....common.data.attributes.dates import GAP_KEYS, GapAttribute, TimeAttribute
 from ....common.data.attributes.numeric import NumericAttribute
+from ....common.data.rules.elapsed import units_between
 from ....common.data.rules.plain import unit_of
 from ....common.data.values import blank_texts, read_numbers
 from ...sources.source import FileSource
 from ...sources.sql import as_name
-from ..draft import Draft, as_object, attributes_of
+from ..draft import Draft, as_object, attributes_of, unheld
 from ..profile import Rows
 from .courses import Related
 from .drafted import Drafted
@@ -210,7 +212,7 @@ def computed_entries(
     for seen, one in found:
         place, wanted = (table, one.column), {(of or table, name) for of, name in one.needs}
         # A release holds one column at least.
-        left = len(attributes) - sum("measured" not in entry for entry in computed.values())
+        left = len(attributes) - len(unheld(computed))
         spare = one.measured or left > 1
         if spare and one.column not in (*kept, *others, *computed) and not _reach(needs, wanted, place):
             needs[place] = wanted
@@ -224,7 +226,7 @@ def computed_entries(
             adds_up = one.formula.startswith("sum(") and one.needs[0][0] and not entry.get("nullable", True)
             formula = f"coalesce({one.formula}, 0)" if adds_up else one.formula
             computed[one.column] = {**entry, "computed": formula}
-    alone = {name: entry for name, entry in computed.items() if "measured" not in entry}
+    alone = {name: computed[name] for name in unheld(computed)}
     followed = with_what_follows(draft.entries, draft.suggested_rules, alone)
     return (computed | followed) if len(followed) < len(attributes) else computed
 
@@ -292,7 +294,9 @@ def _plain_entry(entry: Any, numbers: Numbers, is_date: bool) -> dict[str, Any]:
     if is_date:
         if "after" not in entry:
             return dict(entry)
-        years = _datetimes(np.array([known.min(), known.max()])).astype("datetime64[Y]").astype(str)
+        years = (
+            np.array([known.min(), known.max()], dtype="datetime64[us]").astype("datetime64[Y]").astype(str)
+        )
         kept = {key: held for key, held in entry.items() if key not in ("after", *GAP_KEYS)}
         return {**kept, "min": f"{years[0]}-01-01", "max": f"{years[1]}-12-31", "bins": "auto"}
     if isinstance(entry, dict) and entry["type"] == "numeric":
@@ -465,38 +469,24 @@ _VALUES_OF_SEVERAL: Mapping[str, Callable[[Numbers, NDArray[np.intp], NDArray[np
 """Functions of SQL of the values of several rows: values, where those of each row above begin, how many."""
 
 
-def _whole_years(low: Numbers, high: Numbers) -> Numbers:
-    """Birthdays between two times."""
-    begun, ended = (_datetimes(one).astype("datetime64[M]") for one in (low, high))
-    earlier = _datetimes(high) - ended.astype("datetime64[us]") < _datetimes(low) - begun.astype(
-        "datetime64[us]"
-    )
-    found = np.floor(((ended - begun).astype(np.int64) - earlier) / 12)
-    return np.where(np.isnan(low) | np.isnan(high), np.nan, found)
-
-
 def _calendar_years(low: Numbers, high: Numbers) -> Numbers:
-    begun, ended = (_datetimes(one).astype("datetime64[Y]").astype(np.int64) for one in (low, high))
-    return np.where(np.isnan(low) | np.isnan(high), np.nan, ended - begun)
+    apart = (_years(high) - _years(low)).astype(np.int64)
+    return np.where(np.isnan(low) | np.isnan(high), np.nan, apart)
 
 
-def _datetimes(numbers: Numbers) -> NDArray[np.datetime64]:
-    return np.nan_to_num(numbers).astype(np.int64).astype("datetime64[us]")
-
-
-def _days(low: Numbers, high: Numbers) -> Numbers:
-    return np.floor(high / _DAY_US) - np.floor(low / _DAY_US)
+def _years(numbers: Numbers) -> NDArray[np.datetime64]:
+    return np.nan_to_num(numbers).astype(np.int64).astype("datetime64[us]").astype("datetime64[Y]")
 
 
 _TIMES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
-    "date_diff('day', {begin}, {end})": _days,
-    "date_sub('year', {begin}, {end})": _whole_years,
+    "date_diff('day', {begin}, {end})": partial(units_between, "days"),
+    "date_sub('year', {begin}, {end})": partial(units_between, "years"),
     "date_diff('year', {begin}, {end})": _calendar_years,
-    "date_diff('day', {begin}, {end}) + 1": lambda low, high: _days(low, high) + 1,
+    "date_diff('day', {begin}, {end}) + 1": lambda low, high: units_between("days", low, high) + 1,
     "date_diff('second', {begin}, {end}) / 86400": lambda low, high: (high - low) / _DAY_US,
     "date_diff('second', {begin}, {end}) / 3600": lambda low, high: (high - low) * 24 / _DAY_US,
     "date_diff('second', {begin}, {end}) / 60": lambda low, high: (high - low) * 1440 / _DAY_US,
-    "date_sub('hour', {begin}, {end})": lambda low, high: np.floor((high - low) * 24 / _DAY_US),
-    "date_sub('minute', {begin}, {end})": lambda low, high: np.floor((high - low) * 1440 / _DAY_US),
+    "date_sub('hour', {begin}, {end})": partial(units_between, "hours"),
+    "date_sub('minute', {begin}, {end})": partial(units_between, "minutes"),
 }
 """Expressions for the time from one date to another."""

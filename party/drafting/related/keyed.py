@@ -10,7 +10,7 @@ from ....common.data.attributes.dates import GapAttribute
 from ....common.errors import DataError
 from ....common.forms.nearest import hint
 from ...sources.source import Queried
-from ..draft import Draft, attributes_of
+from ..draft import Draft, attributes_of, unheld
 from ..following import dates_of
 from .courses import Related, courses_of, with_categories
 from .formulas import computed_of_people
@@ -55,7 +55,7 @@ def with_key(draft: Draft, source: Queried, key: str) -> Draft:
         in_order,
         order.name if order else "",
     )
-    gone = {name for name, entry in computed.items() if "measured" not in entry}
+    gone = unheld(computed)
     attributes, own, kept = (
         {name: one for name, one in held.items() if name not in gone} for held in (attributes, own, kept)
     )

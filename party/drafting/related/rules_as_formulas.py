@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....common.data.rules.elapsed import ELAPSED
+from ....common.data.rules.elapsed import Elapsed
+from ....common.data.rules.follows import PartOf, StepsOf
+from ....common.data.rules.order import Product, Sum
+from ....common.data.rules.reading import read_rule
+from ....common.data.rules.rule import Computing
 from ....common.data.values import text_of
 from ...sources.sql import as_name, quote
+from ..draft import as_object
 
 _PARTS = {"weekday": "isodow"}
 """Functions of SQL that are called otherwise than the parts of a date."""
@@ -23,38 +28,33 @@ def with_what_follows(
         rules: that its rows keep.
         computed: columns that are computed = their entries.
     """
-    found, left = dict(computed), [one for rule in rules if (one := _formula(rule)) is not None]
-    while ready := [one for one in left if one[1] & {*found} and one[0] not in found]:
-        column, _, text = ready[0]
-        entry = entries[column]
-        listed = {"type": "categorical", "categories": entry, "reviewed": False}
-        found[column] = {**(listed if isinstance(entry, list) else entry), "computed": text}
+    read = (read_rule(rule) for rule in rules)
+    found, left = dict(computed), [rule for rule in read if isinstance(rule, Computing)]
+    while ready := [one for one in left if {*one.sources} & {*found} and one.result not in found]:
+        column = ready[0].result
+        follows = {"reviewed": False, "computed": _expression(ready[0])}
+        found[column] = as_object(entries[column]) | follows
     return found
 
 
-def _formula(rule: Mapping[str, Any]) -> tuple[str, set[str], str] | None:
-    """The column that a rule computes, those from which, and the expression; None if it computes none."""
+def _expression(rule: Computing) -> str:
+    """By which a rule computes its column."""
     match rule:
-        case {"sum": str(column), "of": [*parts]} | {"product": str(column), "of": [*parts]}:
-            sources = {part for part in parts if isinstance(part, str)}
-            said = [as_name(part) if isinstance(part, str) else f"{part}" for part in parts]
-            return column, sources, (" + " if "sum" in rule else " * ").join(said)
-        case {"steps": str(column), "of": str(of), "at": [*steps], "values": [*values]}:
+        case Sum(addends=parts):
+            said = (as_name(part) if isinstance(part, str) else f"{part}" for part in parts)
+            return (" * " if isinstance(rule, Product) else " + ").join(said)
+        case StepsOf(of=of, at=steps, values=values):
             pairs = zip(steps, values[:-1], strict=True)
             cases = " ".join(f"WHEN {as_name(of)} < {_step(one)} THEN {_value(held)}" for one, held in pairs)
-            return column, {of}, f"CASE {cases} ELSE {_value(values[-1])} END"
-        case {"part": str(part), "column": str(column), "of": str(of), **rest}:
+            return f"CASE {cases} ELSE {_value(values[-1])} END"
+        case PartOf(of=of, part=part, names=names):
             text = f"{_PARTS.get(part, part)}({as_name(of)})"
-            if named := rest.get("map"):
-                cases = " ".join(f"WHEN {number} THEN {_value(value)}" for number, value in named.items())
-                text = f"CASE {text} {cases} END"
-            return column, {of}, text
-        case {"from": str(begin), "to": str(end)}:
-            unit, column = next((unit, rule[unit]) for unit in ELAPSED if unit in rule)
+            cases = " ".join(f"WHEN {number} THEN {_value(value)}" for number, value in names)
+            return f"CASE {text} {cases} END" if cases else text
+        case Elapsed(unit=unit, begin=begin, end=end):
             function = "date_diff" if unit == "days" else "date_sub"
-            text = f"{function}('{unit[:-1]}', {as_name(begin)}, {as_name(end)})"
-            return column, {begin, end}, text
-    return None
+            return f"{function}('{unit[:-1]}', {as_name(begin)}, {as_name(end)})"
+    raise TypeError(f"{type(rule).__name__} has no expression")
 
 
 def _step(step: Any) -> str:
