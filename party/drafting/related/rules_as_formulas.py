@@ -19,7 +19,7 @@ _PARTS = {"weekday": "isodow"}
 
 
 def with_what_follows(
-    entries: Mapping[str, Any], rules: Sequence[Mapping[str, Any]], computed: Mapping[str, Any]
+    entries: dict[str, Any], rules: Sequence[Mapping[str, Any]], computed: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The entries of columns that are computed, and of those that follow from these by rules.
 
@@ -32,13 +32,20 @@ def with_what_follows(
     found, left = dict(computed), [rule for rule in read if isinstance(rule, Computing)]
     while ready := [one for one in left if {*one.sources} & {*found} and one.result not in found]:
         column = ready[0].result
-        follows = {"reviewed": False, "computed": _expression(ready[0])}
-        found[column] = as_object(entries[column]) | follows
+        known = {name: as_object(entry) for name, entry in (entries | found).items()}
+        missing = any(known[name].get("nullable", False) for name in ready[0].sources)
+        follows = {"reviewed": False, "computed": _expression(ready[0], missing)}
+        found[column] = known[column] | follows
     return found
 
 
-def _expression(rule: Computing) -> str:
-    """By which a rule computes its column."""
+def _expression(rule: Computing, missing: bool) -> str:
+    """By which a rule computes its column.
+
+    Args:
+        rule: the rule.
+        missing: whether what it is computed from may be missing.
+    """
     match rule:
         case Sum(addends=parts):
             said = (as_name(part) if isinstance(part, str) else f"{part}" for part in parts)
@@ -46,7 +53,8 @@ def _expression(rule: Computing) -> str:
         case StepsOf(of=of, at=steps, values=values):
             pairs = zip(steps, values[:-1], strict=True)
             cases = " ".join(f"WHEN {as_name(of)} < {_step(one)} THEN {_value(held)}" for one, held in pairs)
-            return f"CASE {cases} ELSE {_value(values[-1])} END"
+            last = f"WHEN {as_name(of)} >= {_step(steps[-1])} THEN" if missing else "ELSE"
+            return f"CASE {cases} {last} {_value(values[-1])} END"
         case PartOf(of=of, part=part, names=names):
             text = f"{_PARTS.get(part, part)}({as_name(of)})"
             cases = " ".join(f"WHEN {number} THEN {_value(value)}" for number, value in names)

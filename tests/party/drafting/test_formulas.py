@@ -6,6 +6,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.party.drafting.related.relations import draft_folder, save_folder
+from dpmosaic.party.drafting.related.rules_as_formulas import with_what_follows
 from dpmosaic.synthesis.relations_file import read_relations
 
 PEOPLE = 600
@@ -106,6 +107,22 @@ def test_of_columns_that_follow_from_nothing_it_says_nothing(tmp_path, seed):
         for column in {*FOUND[name], "kind", "price"}.intersection(rows):
             rows[column] = rng.permutation(rows[column].to_numpy())
     assert not any(computed(written(tmp_path / "data", found)).values())
+
+
+@pytest.mark.parametrize(
+    ("nullable", "found"),
+    [
+        (False, "CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'old' END"),
+        (True, "CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' WHEN age >= 65 THEN 'old' END"),
+    ],
+)
+def test_who_has_no_age_is_in_no_group_of_ages(nullable, found):
+    age = {"type": "numeric", "min": 0, "max": 99, "bins": "auto", "nullable": nullable}
+    entries = {"age": age, "group": ["child", "adult", "old"]}
+    rule = {"steps": "group", "of": "age", "at": [18, 65], "values": ["child", "adult", "old"]}
+    made = with_what_follows(entries, [rule], {"age": age | {"computed": "year - born"}})
+    assert made["group"]["computed"] == found
+    assert made["group"]["reviewed"] is False
 
 
 @pytest.mark.slow
